@@ -1,7 +1,14 @@
-"""What must come out: formulas, their predictions, and the verdict on a simulation."""
+"""What must come out: formulas, their predictions, and the verdict on a simulation.
+
+A part of crawlsim.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from analytic.companions import require
+
+require("scenarios")
 
 if TYPE_CHECKING:
     from analytic.course.answers import Course, course_of

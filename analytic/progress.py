@@ -42,7 +42,7 @@ class Progress:
             return
         self._next = now + EVERY
         spent = now - self._start
-        if self.total is None or self.done > self.total:
+        if self.total is None or self.done >= self.total:
             _LOG.info("%s: %s so far, %.0f s", self.doing, f"{self.done:,}", spent)
             return
         left = spent * (self.total - self.done) / self.done

@@ -8,6 +8,10 @@ one's own formula with a simulation.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from crawlsim.companions import require
+
+require("scenarios", "sim", "analytic")
+
 if TYPE_CHECKING:
     from analytic import Prediction, compare
     from crawlsim.api import Check, Solution, check, fit, optimize, run, schedule, solve, sweep

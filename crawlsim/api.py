@@ -112,7 +112,7 @@ def run(
     executor : concurrent.futures.Executor, optional
         Where the replications run; default: this process.
     pages : path, optional
-        A new .parquet file, for the rows of all pages.
+        A .parquet file, for the rows of all pages.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def run(
     scenario = _decided(system)
     if pages is not None:
         claim_table(pages, scenario, "pages")
-    with nullcontext() if pages is None else table_of_pages(pages, scenario) as spool:
+    with nullcontext() if pages is None else table_of_pages(pages, scenario, "pages") as spool:
         return sim.run(
             scenario,
             seed=seed,

@@ -7,7 +7,7 @@ with the weights beside them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from analytic.page_refresh.out_of_core import BLOCK, Block, Part
+from crawlsim.own_files import writing
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.base import listed
@@ -178,7 +179,7 @@ def _parquet_parts(path: str, rate: str, weight: str | None) -> list[Part]:
 
 
 @contextmanager
-def written(path: Path, pages: int) -> Iterator[Callable[[Array], None]]:
+def written(path: Path, pages: int, *, force: bool) -> Iterator[Callable[[Array], None]]:
     """Take the frequencies of part after part; the file appears once all are there.
 
     Parameters
@@ -187,17 +188,12 @@ def written(path: Path, pages: int) -> Iterator[Callable[[Array], None]]:
         A .parquet file with the column `frequency`, or a .npy file of shape (pages,).
     pages : int
         In all.
+    force : bool
+        Whether a file of somebody else may be replaced.
     """
-    unfinished = path.with_name(f".{path.name}.unfinished")
     make = _array_writer if path.suffix == ".npy" else _parquet_writer
-    try:
-        with make(unfinished, pages) as write:
-            yield write
-        unfinished.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise
+    with writing("--out", path, force=force) as complete, make(complete, pages) as write:
+        yield write
 
 
 @contextmanager

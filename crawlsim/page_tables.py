@@ -7,55 +7,57 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from crawlsim.own_files import claim, writing
 from scenarios import Scenario, ScenarioError
 from scenarios.page_data import page_names
 from sim.page_spool import PageSpool, page_table
-from sim.staging import staging
 
 ENDING = ".parquet"
 
 
-def claim_table(path: str | Path, scenario: Scenario, option: str = "--pages") -> None:
+def claim_table(
+    path: str | Path, scenario: Scenario, option: str = "--pages", *, force: bool = False
+) -> None:
     """Refuse a table that could not be written in the end, before any work.
 
     Raises
     ------
     ScenarioError
-        If the name does not end in .parquet, something is there already, the scenario has no pages,
-        or Parquet cannot be written here.
+        If the name does not end in .parquet, something of somebody else lies there, the scenario
+        has no pages, or Parquet cannot be written here.
     """
     target = Path(path)
     if target.suffix != ENDING:
         raise ScenarioError(option, str(path), f"must end in {ENDING}")
-    if target.exists():
-        raise ScenarioError(option, str(path), "exists; give another name")
-    if not target.absolute().parent.is_dir():
-        raise ScenarioError(option, str(path), "cannot be written: there is no such folder")
     if scenario.pages is None:
         raise ScenarioError(option, str(path), f"{scenario.name} has no [pages]")
     try:
         import pyarrow.parquet  # noqa: F401  # whether it is there
     except ImportError:
         raise ScenarioError(option, str(path), "needs the extra crawlsim[parquet]") from None
+    claim(option, path, force=force)
 
 
 @contextmanager
-def table_of_pages(path: str | Path, scenario: Scenario) -> Iterator[PageSpool]:
+def table_of_pages(
+    path: str | Path, scenario: Scenario, option: str = "--pages", *, force: bool = False
+) -> Iterator[PageSpool]:
     """What a run fills with what it has of each page; in the end the table is there, or none.
 
     Parameters
     ----------
     path : path
-        A new .parquet file; beside it lies, until then, what the replications have counted.
+        A .parquet file; beside it lies, until then, what the replications have counted.
     scenario : Scenario
+    option : str
+        What a refusal names.
+    force : bool
+        Whether a file of somebody else may be replaced.
     """
-    target = Path(path).absolute()
-    with staging(target.parent) as folder:
-        spool = PageSpool(folder)
+    with writing(option, Path(path).absolute(), force=force) as complete:
+        spool = PageSpool(complete.parent)
         yield spool
-        complete = folder / target.name
         _write(complete, spool, scenario)
-        complete.replace(target)
 
 
 def _write(path: Path, spool: PageSpool, scenario: Scenario) -> None:

@@ -1,4 +1,7 @@
-"""What the system is: scenario files, their checks, and the measures both sides speak of."""
+"""What the system is: scenario files, their checks, and the measures both sides speak of.
+
+A part of crawlsim.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_ACTING = re.compile(
+ACTING = re.compile(
     "["
     "\x00-\x08\x0b-\x1f"  # C0 without tab and newline, which programs of ours write too
     "\x7f-\x9f"  # DEL and C1
@@ -13,6 +13,7 @@ _ACTING = re.compile(
     "\ud800-\udfff"  # halves of pairs: bytes that are no UTF-8
     "]"
 )
+"""What does something rather than show."""
 
 
 def visible(text: str) -> str:
@@ -27,7 +28,7 @@ def visible(text: str) -> str:
     >>> visible("\x1b[31mred")
     '\\u001b[31mred'
     """
-    return _ACTING.sub(_code, text)
+    return ACTING.sub(_code, text)
 
 
 def _code(match: re.Match[str]) -> str:

@@ -1,9 +1,16 @@
-"""What happens: discrete-event simulation of a scenario, and estimates with honest errors."""
+"""What happens: discrete-event simulation of a scenario, and estimates with honest errors.
+
+A part of crawlsim.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from sim.companions import require
+
 __all__ = ["Precision", "RareLosses", "controlled", "rare_losses", "run", "run_to_precision"]
+
+require("scenarios")
 
 if TYPE_CHECKING:
     from sim.estimates.controlled import controlled

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Protocol, TextIO, TypeVar
-
-from scenarios import ScenarioError
-from sim.staging import staging
 
 COLUMNS = ("replication", "time", "event", "robot", "page", "level", "active")
 
@@ -59,46 +54,3 @@ class EventLog:
     def add(self, row: Row) -> None:
         """Write one event."""
         self._writer.writerow(row)
-
-
-def _is_log(path: Path) -> bool:
-    """Whether a file begins as an event log does, so that a new one may take its place."""
-    header = ",".join(COLUMNS).encode()
-    if not path.is_file():  # a pipe or a device
-        return False
-    with path.open("rb") as stream:
-        return stream.read(len(header)) == header
-
-
-def log_to_file(path: str, work: Callable[[EventLog], T]) -> T:
-    """Do some work with a log; the file appears once the work is done, or not at all.
-
-    Raises
-    ------
-    ScenarioError
-        If the file cannot be written, or one is there that is no event log.
-    """
-    target = Path(path)
-    try:
-        if target.is_dir():
-            raise ScenarioError("--trace", path, "is a folder")
-        if target.exists() and not _is_log(target):
-            allowed = "is there and is no event log; give a name of its own"
-            raise ScenarioError("--trace", path, allowed)
-    except OSError as error:
-        raise _refusal(path, error) from None
-    with ExitStack() as until_the_end:
-        try:
-            folder = until_the_end.enter_context(staging(target.absolute().parent))
-            complete = folder / target.name
-            stream = until_the_end.enter_context(complete.open("w", encoding="utf-8", newline=""))
-        except OSError as error:
-            raise _refusal(path, error) from None
-        result = work(EventLog(stream))
-        stream.close()
-        complete.replace(target)
-    return result
-
-
-def _refusal(path: str, error: OSError) -> ScenarioError:
-    return ScenarioError("--trace", path, f"cannot be written: {error.strerror}")

@@ -56,11 +56,27 @@ def _locked(folder: Path, *, wait: bool) -> int | None:
 def staging(folder: Path) -> Iterator[Path]:
     """A folder within another, for files that are not complete yet; removed in the end.
 
+    The other one is made where there is none, and does not stay empty if the work fails.
+
     Raises
     ------
     OSError
-        If it cannot be made.
+        If one cannot be made.
     """
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _staging_in(folder) as staged:
+            yield staged
+    except BaseException:
+        for each in missing:
+            with suppress(OSError):  # somebody has put something there
+                each.rmdir()
+        raise
+
+
+@contextmanager
+def _staging_in(folder: Path) -> Iterator[Path]:
     with alone_in(folder):
         _remove_leftovers(folder)
         staged = Path(tempfile.mkdtemp(dir=folder, prefix=PREFIX))

@@ -115,12 +115,15 @@ class Frequencies(NamedTuple):
     shares : ndarray, shape (pages,)
     cost : float
         The weighted obsolescence of these pages, accesses at equal distances.
+    weight : float
+        The sum of their weights: the cost is so much where none is ever up to date.
     without : int
         How many of them are never accessed.
     """
 
     shares: Array
     cost: float
+    weight: float
     without: int
 
 
@@ -156,16 +159,18 @@ class Multiplier:
         found = [self._of_block(block) for block in part.blocks()]
         shares = np.concatenate([each.shares for each in found])
         cost = math.fsum(each.cost for each in found)
-        return Frequencies(shares, cost, sum(each.without for each in found))
+        weight = math.fsum(each.weight for each in found)
+        return Frequencies(shares, cost, weight, sum(each.without for each in found))
 
     def _of_block(self, block: Block) -> Frequencies:
         from analytic.page_refresh.chunk_sums import block_costs, block_shares
 
-        rates, _ = block
+        rates, weights = block
+        weight = float(weights.sum())
         law = self.scale.law
         if not self.asked:
             shares = np.full(len(rates), 1.0 / self.pages)
-            return Frequencies(shares, 0.0, 0)
+            return Frequencies(shares, 0.0, weight, 0)
         which, exponent, value = self.scale.numbers(block)
         pages = PagesInMemory(exponent, *ratios(value, self.scale.value))
         low, high = self.ends
@@ -181,7 +186,7 @@ class Multiplier:
         cost = block_costs(per_change, exponent, found)
         if not isinstance(law, Deterministic):
             cost += float(per_change @ excess(law, rates[which]))
-        return Frequencies(shares, cost, int(np.count_nonzero(shares == 0.0)))
+        return Frequencies(shares, cost, weight, int(np.count_nonzero(shares == 0.0)))
 
 
 class _Extent(NamedTuple):
@@ -249,7 +254,8 @@ def best_multiplier(
     pages = sum(part.count for part in parts)
     if not pages:
         raise ValueError("there must be a page, at least")
-    extents = list(in_order(partial(_extent, limits), parts, executor))
+    progress = Progress(f"{pages:,} pages, read several times")
+    extents = list(in_order(partial(_extent, limits), parts, executor, progress))
     rate = max(each.rate for each in extents)
     asked = sum(each.asked for each in extents)
     changes = rate * mean_time(law)
@@ -258,9 +264,9 @@ def best_multiplier(
     if not asked:
         return Multiplier(scale, (1.0, 1.0), 1.0, 1.0, 0, pages, 1)
     every = -(-pages // _SAMPLE)
-    summaries = list(in_order(partial(_summary, scale, every), parts, executor))
+    summaries = list(in_order(partial(_summary, scale, every), parts, executor, progress))
     scale = replace(scale, value=max(each.greatest for each in summaries))
-    search = _Search(scale, parts, summaries, asked, executor)
+    search = _Search(scale, parts, summaries, asked, executor, progress)
     ends = bracket(search)
     sums = [math.exp(search.sum_and_slope(end)[0]) for end in dict.fromkeys(ends)]
     mixed = part_of_more(sums[0], sums[-1]) if len(sums) > 1 else 1.0
@@ -278,8 +284,10 @@ class _Search:
         summaries: Sequence[_Summary],
         asked: int,
         executor: Executor | None,
+        progress: Progress,
     ) -> None:
         self._scale = scale
+        self._progress = progress
         self._parts = parts
         self._asked = asked
         self._executor = executor
@@ -319,14 +327,17 @@ class _Search:
 
     def _over_parts(self, work: Callable[[Part], Answer]) -> Iterator[Answer]:
         self.passes += 1
-        return in_order(work, self._parts, self._executor)
+        return in_order(work, self._parts, self._executor, self._progress)
 
 
 def in_order(
-    work: Callable[[Part], Answer], parts: Sequence[Part], executor: Executor | None
+    work: Callable[[Part], Answer],
+    parts: Sequence[Part],
+    executor: Executor | None,
+    progress: Progress | None = None,
 ) -> Iterator[Answer]:
     """The answers for all parts in their order, a few of them at a time on the executor."""
-    progress = Progress("pages", sum(part.count for part in parts))
+    progress = progress or Progress("pages", sum(part.count for part in parts))
     waiting: deque[tuple[Part, Future[Answer]]] = deque()
     for part in parts:
         if executor is None:

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+_BAD_INPUT = 2
 _INTERRUPTED = 130
+
+_LEAST_MEMORY = 800_000_000
+_MEMORY_OF_A_CORE = 100_000_000
+"""Bytes of addresses that short commands were seen to need, and those for each thread of BLAS."""
 
 _SELDOM = 100_000
 """Objects made before garbage is looked for. What is loaded is none: to look for it among several
@@ -31,6 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
     130 interrupted, be it while the program is still being loaded.
     """
     keep_interrupts()
+    _require_memory()
     if arguments is None:
         gc.set_threshold(_SELDOM)
     if "schedule" in (sys.argv[1:] if arguments is None else arguments):
@@ -42,6 +48,26 @@ def main(arguments: list[str] | None = None) -> None:
         print("crawlsim: interrupted; nothing was written", file=sys.stderr)
         sys.exit(_INTERRUPTED)
     start(arguments)
+
+
+def _require_memory() -> None:
+    """End with 2 where the process may not have the memory that numpy and scipy reserve.
+
+    OpenBLAS, which comes with each of them, would wait for it without end.
+    """
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+    except ImportError:  # Windows
+        return
+    allowed = getrlimit(RLIMIT_AS)[0]
+    needed = _LEAST_MEMORY + _MEMORY_OF_A_CORE * (os.cpu_count() or 1)
+    if allowed != RLIM_INFINITY and allowed < needed:
+        print(
+            f"crawlsim: this process may have {allowed / 1e6:,.0f} MB of memory (ulimit -v), and "
+            f"{needed / 1e6:,.0f} MB are needed on this machine",
+            file=sys.stderr,
+        )
+        sys.exit(_BAD_INPUT)
 
 
 def keep_interrupts() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from crawlsim.cli.files import refusing_unwritable
 from crawlsim.cli.loading import decided, load_scenarios, with_warmup
 from crawlsim.cli.options import (
     JSON,
@@ -53,12 +52,9 @@ from crawlsim.cli.tables import (
     show_table,
 )
 from crawlsim.opening import opening_lines
+from crawlsim.own_files import claim, writing
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.infinite import tail_lines
-
-if TYPE_CHECKING:
-    from sim.event_log import EventLog
-
 
 EVERY_ROW = option("--all", "Show every row that is kept: all levels, all pages.", "every")
 
@@ -71,7 +67,7 @@ EVERY_ROW = option("--all", "Show every row that is kept: all levels, all pages.
     SCENARIOS,
     *RUN,
     option("--trace FILE", "Write every event of one scenario as CSV."),
-    option("--pages FILE", "Write the rows of all pages of one scenario: a new .parquet file."),
+    option("--pages FILE", "Write the rows of all pages of one scenario: a .parquet file."),
     option("--control-variates", "Reduce the variance of estimates by quantities of known mean."),
     EVERY_ROW,
 )
@@ -256,15 +252,15 @@ def _with_page_table(
         raise ScenarioError("--pages", path, "does not go with --trace")
     if len(scenarios) > 1:
         raise ScenarioError("--pages", path, "needs a single scenario")
-    claim_table(path, scenarios[0])
-    with refusing_unwritable("--pages", path), table_of_pages(path, scenarios[0]) as spool:
+    claim_table(path, scenarios[0], force=options.force)
+    with table_of_pages(path, scenarios[0], force=options.force) as spool:
         simulated = simulate_all(scenarios, options, spool=spool)
     click.echo(f"written to {path}", err=True)
     return simulated
 
 
 def _traced(scenarios: list[Scenario], options: RunOptions, trace: str) -> tuple[Scenario, Results]:
-    from sim.event_log import log_to_file
+    from sim.event_log import EventLog
     from sim.replicate import run
 
     if len(scenarios) > 1:
@@ -275,8 +271,11 @@ def _traced(scenarios: list[Scenario], options: RunOptions, trace: str) -> tuple
         raise ScenarioError("--trace", trace, "does not go with --control-variates")
     (scenario,) = scenarios
 
-    def simulate(log: EventLog) -> Results:
-        with progress_bar(scenario.name, options.as_json) as progress:
-            return run(scenario, engine=options.engine, progress=progress, log=log)
-
-    return scenario, log_to_file(trace, simulate)
+    target = claim("--trace", trace, force=options.force)
+    with (
+        writing("--trace", target, force=options.force) as complete,
+        complete.open("w", encoding="utf-8", newline="") as stream,
+        progress_bar(scenario.name, options.as_json) as progress,
+    ):
+        log = EventLog(stream)
+        return scenario, run(scenario, engine=options.engine, progress=progress, log=log)

@@ -8,18 +8,15 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from crawlsim.own_files import IN_MARKUP, PROGRAM, claim, is_own, refusing_unwritable, signed, write
 from scenarios import ScenarioError
 from sim.staging import alone_in, remove_leftovers, staging
-
-PROGRAM = "crawlsim"
-"""How a provenance says who wrote it."""
 
 PROVENANCE = "provenance.json"
 
@@ -29,7 +26,6 @@ Text = str | Iterable[str]
 """What goes into a file: all of it, or in chunks."""
 
 _MARK = f"drawn by {PROGRAM}"
-_HEADER = f"# Written by {PROGRAM}; SHA-256 of the lines below: "
 
 FIGURES = {
     ".svg": {"Creator": _MARK, "Date": None},
@@ -46,7 +42,7 @@ def place_of(folder: str) -> Path:
     return Path(os.path.abspath(folder))  # noqa: PTH100  # pathlib does not shorten it
 
 
-def own_folder(folder: str, names: Iterable[str]) -> Path:
+def own_folder(folder: str, names: Iterable[str], *, force: bool = False) -> Path:
     """The folder for results.
 
     Parameters
@@ -55,6 +51,8 @@ def own_folder(folder: str, names: Iterable[str]) -> Path:
         As given by the user; it need not exist.
     names : iterable of str
         The files that will be written there.
+    force : bool
+        Whether files of somebody else may be replaced.
 
     Raises
     ------
@@ -73,18 +71,8 @@ def own_folder(folder: str, names: Iterable[str]) -> Path:
         with tempfile.TemporaryFile(dir=parent):
             pass
         remove_leftovers(path)
-    _refuse_foreign(path, names)
+    _refuse_foreign(path, names, force)
     return path
-
-
-@contextmanager
-def refusing_unwritable(option: str, path: str | Path) -> Iterator[None]:
-    """Turn what the file system refuses into a `ScenarioError` of the option that asked for it."""
-    try:
-        yield
-    except OSError as error:
-        allowed = f"cannot be written to: {error.strerror}"
-        raise ScenarioError(option, str(path), allowed) from None
 
 
 def _existing_part(path: Path, names: Iterable[str]) -> Path:
@@ -106,7 +94,11 @@ def _is_there(path: Path) -> bool:
 
 
 def write_files(
-    folder: Path, files: Mapping[str, Text], provenance: Callable[[Mapping[str, str]], str]
+    folder: Path,
+    files: Mapping[str, Text],
+    provenance: Callable[[Mapping[str, str]], str],
+    *,
+    force: bool = False,
 ) -> None:
     """Write all files, or none: each is complete beside its place before any takes it.
 
@@ -119,24 +111,26 @@ def write_files(
         Whole, or in chunks that are written as they are made.
     provenance : callable
         Gives the text of the provenance, from the digest of each file.
+    force : bool
+        Whether files of somebody else may be replaced.
 
     Raises
     ------
     ScenarioError
         If they cannot be written, or one would replace a file of somebody else.
     """
-    _refuse_foreign_before(folder, [*files, PROVENANCE])
-    with refusing_unwritable("--out", folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with staging(folder) as place:
-            digests = {name: _written(place / name, text) for name, text in files.items()}
-            with alone_in(folder):
-                _put_in_place(place, folder, [*files, PROVENANCE], provenance(digests))
+    _refuse_foreign_before(folder, [*files, PROVENANCE], force)
+    with refusing_unwritable("--out", folder), staging(folder) as place:
+        digests = {name: _written(place / name, text) for name, text in files.items()}
+        with alone_in(folder):
+            _put_in_place(place, folder, [*files, PROVENANCE], provenance(digests), force)
 
 
-def _put_in_place(staging: Path, folder: Path, names: Sequence[str], provenance: str) -> None:
+def _put_in_place(
+    staging: Path, folder: Path, names: Sequence[str], provenance: str, force: bool
+) -> None:
     """Replace the files of an earlier run, while nobody else does."""
-    stale = _refuse_foreign(folder, names)
+    stale = _refuse_foreign(folder, names, force)
     # Until the new files have their places the provenance names the old ones too: whatever moment
     # a process is killed in, every file in the folder is named as ours.
     old = {name: sorted(digests) for name, digests in _recorded(folder).items()}
@@ -160,40 +154,48 @@ def _written(path: Path, text: Text) -> str:
     return digest.hexdigest()
 
 
-def _refuse_foreign_before(folder: Path, names: Sequence[str]) -> None:
+def _refuse_foreign_before(folder: Path, names: Sequence[str], force: bool) -> None:
     """Refuse files of somebody else before anything is computed for their places.
 
     What looks foreign while another run replaces its files is looked at again once that is done.
     """
     try:
-        _refuse_foreign(folder, names)
+        _refuse_foreign(folder, names, force)
     except ScenarioError:
         with alone_in(folder):
-            _refuse_foreign(folder, names)
+            _refuse_foreign(folder, names, force)
 
 
-def _refuse_foreign(folder: Path, names: Iterable[str]) -> set[str]:
+def _refuse_foreign(folder: Path, names: Iterable[str], force: bool) -> set[str]:
     """The files of an earlier run that the new ones do not replace, all of them being ours."""
     ours = _recorded(folder)
     wanted = set(names)
-    for name in sorted(wanted | set(ours)):
-        if not _may_replace(folder / name, ours.get(name, set())):
-            allowed = f"{name} there was not written by {PROGRAM}; give another folder"
-            if name in ours:
-                allowed = f"{name} there has changed since {PROGRAM} wrote it; give another folder"
-            raise ScenarioError("--out", str(folder), allowed)
-    return set(ours) - wanted
+    stale = set(ours) - wanted
+    for name in sorted(wanted | stale):
+        if _may_replace(folder / name, ours.get(name, set()), force and name in wanted):
+            continue
+        if force and name in stale:  # it stays, as it is not replaced
+            stale.remove(name)
+            continue
+        allowed = f"{name} there was not written by {PROGRAM}"
+        if name in ours:
+            allowed = f"{name} there has changed since {PROGRAM} wrote it"
+        raise ScenarioError("--out", str(folder), f"{allowed}; give another folder, or --force")
+    return stale
 
 
-def _may_replace(path: Path, digests: set[str]) -> bool:
-    """Whether nothing lies there, or a plain file with one of these digests."""
+def _may_replace(path: Path, digests: set[str], force: bool) -> bool:
+    """Whether nothing lies there, or a plain file that is ours, by one of these digests too."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return False
+        if force:
+            return True
         if path.name == PROVENANCE:
             return bool(digests)
         with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest() in digests
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        return digest in digests or is_own(path)
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError as error:
@@ -230,23 +232,6 @@ def read_json(path: Path) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def signed(text: str) -> bytes:
-    """A scenario file below a line that says who wrote it."""
-    content = text.encode()
-    return f"{_HEADER}{hashlib.sha256(content).hexdigest()}\n".encode() + content
-
-
-def is_own_text(content: bytes) -> bool:
-    """Whether this program wrote a scenario file, and nobody has changed it since."""
-    header, _, rest = content.partition(b"\n")
-    return header == (_HEADER + hashlib.sha256(rest).hexdigest()).encode()
-
-
-def is_own_figure(content: bytes) -> bool:
-    """Whether this program drew a figure."""
-    return _MARK.encode() in content
-
-
 def figure_bytes(figure: Any, ending: str) -> bytes:
     """A matplotlib figure in the format of an ending; the same figure gives the same bytes."""
     import matplotlib as mpl
@@ -255,68 +240,35 @@ def figure_bytes(figure: Any, ending: str) -> bytes:
     how = {"format": ending[1:], "dpi": _DOTS_PER_INCH, "metadata": FIGURES[ending]}
     with mpl.rc_context({"svg.hashsalt": PROGRAM}):
         figure.savefig(stream, facecolor="white", **how)
-    return stream.getvalue()
+    drawn = stream.getvalue()
+    return signed(drawn.decode(), IN_MARKUP) if ending == ".svg" else drawn
 
 
-def claim(option: str, path: str, is_own: Callable[[bytes], bool]) -> Path:
-    """The place of a file, before any work is done for it.
-
-    Parameters
-    ----------
-    option : str
-        What a refusal names.
-    path : str
-    is_own : callable
-        Whether a file with some content may be replaced.
-
-    Raises
-    ------
-    ScenarioError
-        If it cannot be written, or something of somebody else lies there.
-    """
-    target = Path(path)
-    with refusing_unwritable(option, path):
-        if not path or target.is_dir():
-            raise ScenarioError(option, path, "is a folder; give the name of a file")
-        if target.exists() and not (target.is_file() and is_own(target.read_bytes())):
-            allowed = f"exists and was not written by {PROGRAM}, or has changed since"
-            raise ScenarioError(option, path, f"{allowed}; give another name")
-        with tempfile.TemporaryFile(dir=target.parent.resolve(strict=True)):
-            pass
-    return target
-
-
-def claim_all(asked: Mapping[str, tuple[str | None, Callable[[bytes], bool]]]) -> dict[str, Path]:
+def claim_all(asked: Mapping[str, str | None], *, force: bool) -> dict[str, Path]:
     """The places of the files that options ask for, each as `claim`, and no two the same.
 
     Parameters
     ----------
-    asked : mapping option -> (path or None, is_own)
+    asked : mapping option -> path or None
         ``--out`` first.
+    force : bool
+        Whether files of somebody else may be replaced.
     """
     files: dict[str, Path] = {}
     places = set()
-    for option, (path, is_own) in asked.items():
+    for option, path in asked.items():
         if path is None:
             continue
-        files[option] = claim(option, path, is_own)
-        place = files[option].parent.resolve() / files[option].name  # links on the way resolved
+        files[option] = claim(option, path, force=force)
+        place = os.path.realpath(path)
         if place in places:
             raise ScenarioError(option, path, "is the file of --out; give another name")
         places.add(place)
     return files
 
 
-def write_all(files: Mapping[str, Path], contents: Mapping[str, bytes]) -> None:
+def write_all(files: Mapping[str, Path], contents: Mapping[str, bytes], *, force: bool) -> None:
     """Write files that were claimed, by the options that asked for them, and say so."""
     for option, content in contents.items():
-        write(option, files[option], content)
+        write(option, files[option], content, force=force)
         click.echo(f"written: {files[option]}", err=True)
-
-
-def write(option: str, target: Path, content: bytes) -> None:
-    """Write a file that was claimed."""
-    with refusing_unwritable(option, target), staging(target.parent) as place:
-        complete = place / target.name
-        complete.write_bytes(content)
-        complete.replace(target)

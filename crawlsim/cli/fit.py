@@ -13,8 +13,8 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from crawlsim.cli.files import claim_all, is_own_figure, is_own_text, signed, write_all
-from crawlsim.cli.options import JSON, NumberRange, command, option, takes
+from crawlsim.cli.files import claim_all, write_all
+from crawlsim.cli.options import FORCE, JSON, NumberRange, command, option, takes
 from crawlsim.cli.tables import (
     new_table,
     number,
@@ -22,6 +22,7 @@ from crawlsim.cli.tables import (
     show_table,
     warn,
 )
+from crawlsim.own_files import IN_MARKUP, IN_TOML, signed
 from scenarios import Scenario, ScenarioError, dumps, load
 from scenarios.base import listed, one_of
 from scenarios.errors import MISSING
@@ -48,6 +49,7 @@ _NOT_NEGATIVE = NumberRange(0, 1e50)
     option("--out FILE", "Write the scenario."),
     option("--into SCENARIO", "Scenario whose fitted part is replaced."),
     option("--report FILE", "Write a page with figures: a .html file."),
+    FORCE,
     option("--kind K", f"{listed(_KINDS)}; by default told from the header."),
     option("--time-unit UNIT", "Time unit of the rates, or of numeric times."),
     option(
@@ -79,6 +81,7 @@ def fit(
     out: str | None,
     into: str | None,
     report: str | None,
+    force: bool,
     rates: str,
     as_json: bool,
     **asked: Any,
@@ -99,7 +102,7 @@ def fit(
 
     if report is not None and Path(report).suffix != ".html":
         raise ScenarioError("--report", report, "must end in .html")
-    files = claim_all({"--out": (out, is_own_text), "--report": (report, is_own_figure)})
+    files = claim_all({"--out": out, "--report": report}, force=force)
     target = None if into is None else load(into)
     unit = asked.pop("time_unit")
     if rates not in RATES:
@@ -112,7 +115,7 @@ def fit(
     stem = Path(trace).name.split(".")[0]
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-") or "fitted"
     scenario = fitted_scenario(fitted, name, target)
-    _write(files, fitted, scenario, Path(trace).name)
+    write_all(files, _contents(files, fitted, scenario, Path(trace).name), force=force)
     _warn_of_broken(read)
     if as_json:
         print_json(_record(trace, fitted, scenario, target))
@@ -188,16 +191,18 @@ def _options(asked: Mapping[str, Any], trace: Trace, into: Scenario | None) -> O
     return Options(**{**asked, "section": section, "breaks": breaks, "robots": robots})
 
 
-def _write(files: Mapping[str, Path], fitted: Fit, scenario: Scenario, trace: str) -> None:
-    """The scenario and the report; both are made before one is written."""
+def _contents(
+    files: Mapping[str, Path], fitted: Fit, scenario: Scenario, trace: str
+) -> dict[str, bytes]:
+    """The scenario and the report, by the options that ask for them."""
     contents = {}
     if "--out" in files:
-        contents["--out"] = signed(dumps(scenario, files["--out"].absolute().parent))
+        contents["--out"] = signed(dumps(scenario, files["--out"].absolute().parent), IN_TOML)
     if "--report" in files:
         from crawlsim.report.fit_report import fit_page
 
-        contents["--report"] = fit_page(fitted, scenario, trace).encode()
-    write_all(files, contents)
+        contents["--report"] = signed(fit_page(fitted, scenario, trace), IN_MARKUP)
+    return contents
 
 
 def _warn_of_broken(trace: Trace) -> None:

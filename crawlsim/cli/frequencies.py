@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crawlsim.cli.files import claim, refusing_unwritable
-from crawlsim.cli.options import JSON, WHERE, NumberRange, RunOptions, command, option, takes
+from crawlsim.cli.options import FORCE, JSON, WHERE, NumberRange, RunOptions, command, option, takes
 from crawlsim.cli.tables import number, print_json
 from crawlsim.cli.workers import workers
+from crawlsim.own_files import claim
 from scenarios import ScenarioError
 from scenarios.base import listed
 from scenarios.text import things
 
 if TYPE_CHECKING:
-    from analytic.page_refresh.out_of_core import Multiplier, Part
+    from analytic.page_refresh.out_of_core import Frequencies, Multiplier
     from scenarios.arrays import Array
 
 LIMITS = (1e-50, 1e50)
@@ -38,7 +39,8 @@ LIMITS = (1e-50, 1e50)
     ),
     option("--rate COLUMN", "Parquet: the change rates.", default="change_rate"),
     option("--weight COLUMN", "Parquet: the weights; by default all are 1."),
-    option("--out FILE", "Write them, in the order of the pages: a new .parquet or .npy file."),
+    option("--out FILE", "Write them, in the order of the pages: a .parquet or .npy file."),
+    FORCE,
     *WHERE[1:],
     JSON,
 )
@@ -48,6 +50,7 @@ def frequencies(
     rate: str,
     weight: str | None,
     out: str | None,
+    force: bool,
     jobs: int,
     cluster: str | None,
     as_json: bool,
@@ -58,8 +61,8 @@ def frequencies(
     in parts and never held in memory; the workers of a cluster need it at the same place. Accesses
     lie at constant intervals, and without hosts, failures or a buffer.
     """
-    from analytic.page_refresh.out_of_core import PageError, best_multiplier
-    from crawlsim.page_files import ENDINGS, parts_of
+    from analytic.page_refresh.out_of_core import PageError, best_multiplier, in_order
+    from crawlsim.page_files import ENDINGS, parts_of, written
     from scenarios.laws import Deterministic
 
     parts = parts_of(pages, rate, weight)
@@ -67,9 +70,7 @@ def frequencies(
     if out is not None:
         if Path(out).suffix not in ENDINGS:
             raise ScenarioError("--out", out, f"must end in {listed(ENDINGS)}")
-        if Path(out).exists():
-            raise ScenarioError("--out", out, "exists; give another name")
-        target = claim("--out", out, lambda _: False)
+        target = claim("--out", out, force=force)
     with workers(RunOptions(jobs=jobs, cluster=cluster), ()) as executor:
         try:
             found = best_multiplier(parts, Deterministic(value=1.0 / accesses), executor, LIMITS)
@@ -77,8 +78,9 @@ def frequencies(
             least, most = LIMITS
             allowed = f"page {error.page} (counted from 0): must be 0, or {least:g} to {most:g}"
             raise ScenarioError(error.name, error.value, allowed) from None
-        with refusing_unwritable("--out", out or ""):
-            record = _written(found, parts, target, executor)
+        nowhere = nullcontext(_nowhere)
+        with nowhere if target is None else written(target, found.pages, force=force) as write:
+            record = _record(found, in_order(found.of, parts, executor), write)
     if as_json:
         print_json(record | {"accesses": accesses})
         return
@@ -88,28 +90,25 @@ def frequencies(
         click.echo(f"written: {target}", err=True)
 
 
-def _written(
-    found: Multiplier, parts: list[Part], target: Path | None, executor: Any
+def _record(
+    found: Multiplier, of_parts: Iterable[Frequencies], write: Callable[[Array], None]
 ) -> dict[str, Any]:
-    """What is said of the frequencies, which go into the file as they are made."""
+    """What is said of the frequencies, which are written as they are made."""
     import math
 
-    from analytic.page_refresh.out_of_core import in_order
-    from crawlsim.page_files import written
-
-    costs, sums, without, most = [], [], 0, 0.0
-    place = nullcontext(_nowhere) if target is None else written(target, found.pages)
-    with place as write:
-        for each in in_order(found.of, parts, executor):
-            write(each.shares)
-            costs.append(each.cost)
-            sums.append(float(each.shares.sum()))
-            without += each.without
-            most = max(most, float(each.shares.max()))
+    costs, weights, sums, without, most = [], [], [], 0, 0.0
+    for each in of_parts:
+        write(each.shares)
+        costs.append(each.cost)
+        weights.append(each.weight)
+        sums.append(float(each.shares.sum()))
+        without += each.without
+        most = max(most, float(each.shares.max()))
     return {
         "pages": found.pages,
         "without_accesses": without,
         "weighted_obsolescence": math.fsum(costs),
+        "share_out_of_date": math.fsum(costs) / (math.fsum(weights) or 1.0),
         "largest_frequency": most,
         "sum": math.fsum(sums),
         "passes": found.passes + 1,
@@ -126,7 +125,8 @@ def _lines(record: dict[str, Any], accesses: float) -> list[str]:
     budget = f"{number(accesses)} {things(accesses, 'access')}"
     return [
         f"{pages:,} {things(pages, 'page')}, {budget} per unit of time",
-        f"weighted obsolescence at these frequencies: {number(record['weighted_obsolescence'])}",
+        f"out of date at these frequencies: {100 * record['share_out_of_date']:.3g} % of the time, "
+        f"by weight; weighted obsolescence: {number(record['weighted_obsolescence'])}",
         f"no schedule has less: coffman1998 (7); the file was read {record['passes']} times",
         f"never accessed: {without:,} {things(without, 'page')}, {100 * share:.3g} %",
         f"the page accessed most: {100 * record['largest_frequency']:.3g} % of the accesses",

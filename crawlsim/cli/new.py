@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from crawlsim.cli.files import refusing_unwritable
-from crawlsim.cli.options import command, option, takes
+from crawlsim.cli.options import FORCE, command, option, takes
+from crawlsim.own_files import IN_TOML, claim, signed, write
 from scenarios import ScenarioError
 from scenarios.base import one_of
 
@@ -118,20 +118,15 @@ seed = 1
         "sections",
         default="pages,buffer",
     ),
+    FORCE,
 )
-def new(file: str, sections: str) -> None:
+def new(file: str, sections: str, force: bool) -> None:
     """Write a commented scenario file to start from, with the sections asked for."""
     path = Path(file)
     if path.suffix != ".toml":
         raise ScenarioError("FILE", file, "must end in .toml")
     text = scenario_text(path.stem, sections.split(","))
-    with refusing_unwritable("FILE", file):
-        try:
-            with path.open("x", encoding="utf-8") as stream:
-                stream.write(text)
-        except FileExistsError:
-            allowed = "exists and is not replaced; give another name"
-            raise ScenarioError("FILE", file, allowed) from None
+    write("FILE", claim("FILE", file, force=force), signed(text, IN_TOML), force=force)
     click.echo(f"written: {file}; next: crawlsim check {file}", err=True)
 
 

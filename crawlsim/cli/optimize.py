@@ -15,19 +15,10 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from crawlsim.cli.files import (
-    FIGURES,
-    claim,
-    claim_all,
-    figure_bytes,
-    is_own_figure,
-    is_own_text,
-    signed,
-    write,
-    write_all,
-)
+from crawlsim.cli.files import FIGURES, claim_all, figure_bytes, write_all
 from crawlsim.cli.loading import load_scenarios
 from crawlsim.cli.options import (
+    FORCE,
     JSON,
     SCENARIOS,
     SEED,
@@ -49,6 +40,7 @@ from crawlsim.cli.tables import (
     warn,
 )
 from crawlsim.cli.workers import workers
+from crawlsim.own_files import IN_TOML, claim, signed, write
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.base import listed
 from scenarios.files import value_text
@@ -124,6 +116,7 @@ _COLUMN = "frequency"
     *WHERE,
     option("--out FILE", "Write the scenario with the decision in place."),
     option("--figure FILE", "Draw the costs or the decision: a .svg, .png or .pdf file."),
+    FORCE,
     JSON,
 )
 def optimize(
@@ -140,6 +133,7 @@ def optimize(
     seed: int | None,
     out: str | None,
     figure: str | None,
+    force: bool,
     **where: Any,
 ) -> None:
     """Find the best decision of one kind: exactly, or by simulation with a stated probability.
@@ -160,7 +154,7 @@ def optimize(
 
     require_target(target, "--target")
     scenarios = load_scenarios(sources, changes, seed)
-    files = _claimed(out, figure, target, scenarios)
+    files = _claimed(out, figure, target, scenarios, force)
     options = RunOptions(**where, as_json=as_json)
     asked = Asked(
         kind=kind,
@@ -175,7 +169,7 @@ def optimize(
     if figure is not None and optima[0][1].search is None:
         raise _no_figure(figure, target)
     if files:
-        _write(files, *optima[0])
+        _write(files, *optima[0], force)
     if as_json:
         print_json(
             [
@@ -234,7 +228,7 @@ def _best(
 
 
 def _claimed(
-    out: str | None, figure: str | None, target: str, scenarios: Sequence[Scenario]
+    out: str | None, figure: str | None, target: str, scenarios: Sequence[Scenario], force: bool
 ) -> dict[str, Path]:
     """The files that are asked for by their options, each refused before any work."""
     for asked, path in (("--out", out), ("--figure", figure)):
@@ -247,16 +241,16 @@ def _claimed(
             raise ScenarioError("--figure", figure, f"must end in {listed(FIGURES)}")
         if target not in PLOTS:
             raise ScenarioError("--figure", figure, f"does not go with --target {target}")
-    return claim_all({"--out": (out, is_own_text), "--figure": (figure, is_own_figure)})
+    return claim_all({"--out": out, "--figure": figure}, force=force)
 
 
-def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum) -> None:
+def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum, force: bool) -> None:
     """The scenario with the decision, and the figure; both are made before one is written."""
     contents = {}
     if "--out" in files:
-        changes, beside = with_shares_beside(scenario, optimum.changes, files["--out"])
+        changes, beside = with_shares_beside(scenario, optimum.changes, files["--out"], force)
         decided = scenario.with_(changes)
-        contents["--out"] = signed(dumps(decided, files["--out"].absolute().parent))
+        contents["--out"] = signed(dumps(decided, files["--out"].absolute().parent), IN_TOML)
         if beside is not None:
             click.echo(f"written: {beside}", err=True)
     if "--figure" in files:
@@ -264,7 +258,7 @@ def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum) -> N
 
         ax = PLOTS[optimum.target](optimum.search, None)
         contents["--figure"] = figure_bytes(ax.figure, files["--figure"].suffix)
-    write_all(files, contents)
+    write_all(files, contents, force=force)
 
 
 def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Table:
@@ -362,7 +356,7 @@ def _cell(value: Any) -> str:
 
 
 def with_shares_beside(
-    scenario: Scenario, changes: Mapping[str, Any], out: Path
+    scenario: Scenario, changes: Mapping[str, Any], out: Path, force: bool
 ) -> tuple[dict[str, Any], Path | None]:
     """The changes with a long list of frequencies written beside the scenario file.
 
@@ -373,6 +367,8 @@ def with_shares_beside(
         Dotted keys and values.
     out : Path
         Of the scenario file: that of the frequencies has ``.frequencies.csv`` for its ending.
+    force : bool
+        Whether a file of somebody else may be replaced.
 
     Returns
     -------
@@ -390,14 +386,8 @@ def with_shares_beside(
         return dict(changes), None
     assert scenario.pages is not None
     names = page_names(scenario.pages) or [str(page) for page in range(len(shares))]
-    path = claim("--out", str(out.with_suffix(".frequencies.csv")), _is_own)
+    path = claim("--out", out.with_suffix(".frequencies.csv"), force=force)
     text = csv_text(("page", _COLUMN), zip(names, map(repr, shares), strict=True))
-    write("--out", path, text.encode())
+    write("--out", path, text.encode(), force=force)
     beside = {"file": str(path.absolute()), "column": _COLUMN}
     return {**changes, _KEY: beside}, path
-
-
-def _is_own(content: bytes) -> bool:
-    """Whether this is a file of frequencies: a header of two columns, the second one theirs."""
-    header = content.partition(b"\n")[0].decode(errors="replace").strip()
-    return header.endswith(f",{_COLUMN}")

@@ -88,6 +88,8 @@ SET = option(
 )
 JSON = option("--json", "Print one JSON document.", "as_json")
 
+FORCE = option("--force", "Replace files that crawlsim did not write, or that were changed since.")
+
 QUANTILES = option(
     "--quantiles Q,…", "Quantiles of the sojourn times to give as well, such as 0.5,0.95."
 )
@@ -114,6 +116,7 @@ RUN = (
     option("--warmup TIME", 'Time before counting begins; "auto" chooses it by the formulas.'),
     *WHERE,
     option("--out DIR", "Write CSV files, a report, the scenario and its provenance."),
+    FORCE,
     option(
         "--precision X",
         "Add replications until each 95 % half-width is below X times its estimate.",
@@ -164,6 +167,7 @@ class RunOptions:
     jobs: int = 1
     cluster: str | None = None
     out: str | None = None
+    force: bool = False
     precision: float | None = None
     measures: tuple[str, ...] = ()
     max_replications: int | None = None

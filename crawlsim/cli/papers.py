@@ -10,8 +10,8 @@ import click
 from rich.markup import escape
 from rich.table import Column
 
-from crawlsim.cli.files import FIGURES, claim, figure_bytes, is_own_figure, write
-from crawlsim.cli.options import JSON, command, option, takes
+from crawlsim.cli.files import FIGURES, figure_bytes
+from crawlsim.cli.options import FORCE, JSON, command, option, takes
 from crawlsim.cli.tables import new_table, print_json, show_table
 from crawlsim.ledger.cells import Grid, grid_of, in_few_lines, place_of
 from crawlsim.ledger.rows import (
@@ -24,6 +24,7 @@ from crawlsim.ledger.rows import (
     rows_named,
     rows_of,
 )
+from crawlsim.own_files import claim, write
 from scenarios import ScenarioError
 from scenarios.base import listed
 from scenarios.text import counted
@@ -114,8 +115,9 @@ def _printed() -> Column:
     click.argument("key", metavar="PAPER"),
     click.argument("item"),
     option("--figure FILE", "Draw it: a .svg, .png or .pdf file."),
+    FORCE,
 )
-def reproduce(key: str, item: str, figure: str | None) -> None:
+def reproduce(key: str, item: str, figure: str | None, force: bool) -> None:
     """Compute a formula, a table or a figure of a paper, and print it beside what is printed."""
     rows = rows_named(key, item)
     from crawlsim.ledger.computed import computed
@@ -123,8 +125,8 @@ def reproduce(key: str, item: str, figure: str | None) -> None:
     what = computed(key)
     name = name_of_all(rows)
     if figure is not None:
-        file = _place_of_figure(figure, name, what.figures)
-        write("--figure", file, figure_bytes(what.figures[name](), file.suffix))
+        file = _place_of_figure(figure, name, what.figures, force)
+        write("--figure", file, figure_bytes(what.figures[name](), file.suffix), force=force)
         click.echo(f"written: {file}", err=True)
     if name in what.experiments:
         lost = any(row.status in WITHOUT_NUMBER for row in rows)
@@ -162,11 +164,11 @@ def _show_grid(title: str, grid: Grid) -> None:
         click.echo(f"  {note}")
 
 
-def _place_of_figure(figure: str, name: str, drawn: Collection[str]) -> Path:
+def _place_of_figure(figure: str, name: str, drawn: Collection[str], force: bool) -> Path:
     """The file of a figure that is drawn, claimed."""
     if name not in drawn:
         others = f"these have: {', '.join(drawn)}" if drawn else "no item of this paper has"
         raise ScenarioError("--figure", figure, f"{name} has no figure; {others}")
     if Path(figure).suffix not in FIGURES:
         raise ScenarioError("--figure", figure, f"must end in {listed(FIGURES)}")
-    return claim("--figure", figure, is_own_figure)
+    return claim("--figure", figure, force=force)

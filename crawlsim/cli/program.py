@@ -184,12 +184,8 @@ def _exit_code(arguments: list[str] | None) -> int:
     except OutputError as error:
         _forget_output()
         return _not_written(str(error))
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EIO):
-            return _reported()
-        return _not_written(error.strerror or str(error))
-    except Exception:
-        return _reported()
+    except Exception as error:
+        return _reported(error)
     return code if isinstance(code, int) else 0
 
 
@@ -200,8 +196,14 @@ def _not_written(reason: str) -> int:
     return 2
 
 
-def _reported() -> int:
-    """What nobody foresaw, shown whole; not 1, which means that a check disagreed."""
+def _reported(error: Exception) -> int:
+    """What the machine lacks; what nobody foresaw, shown whole; not 1: no check disagreed."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO):
+        return _not_written(error.strerror or str(error))
+    if isinstance(error, MemoryError):
+        reason = str(error) or "it takes a smaller system, or a machine with more"
+        click.echo(f"crawlsim: there is not enough memory: {reason}", err=True)
+        return 2
     traceback.print_exc()
     click.echo("crawlsim: this is a bug in crawlsim; please report what is shown above", err=True)
     return _DEFECT

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crawlsim.cli.files import PROGRAM, PROVENANCE, Text, own_folder, place_of, write_files
+from crawlsim.cli.files import PROVENANCE, Text, own_folder, place_of, write_files
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import csv_chunks, infinite_record
 from crawlsim.cli.tables import Rows
 from crawlsim.opening import page_of
+from crawlsim.own_files import PROGRAM
 from scenarios import Results, Scenario, dumps
 from scenarios.measures import Subject
 from sim.estimates import t_quantile
@@ -165,7 +166,7 @@ def claim_folder(
         names = ["estimates.csv", "replications.csv", "report.html"]
         names += ["course.csv"] * any(each.run.observe is not None for each in scenarios)
         names += ["comparisons.csv"] * checked + ["distributions.csv"] * laws
-        own_folder(options.out, file_names(scenarios, *names))
+        own_folder(options.out, file_names(scenarios, *names), force=options.force)
 
 
 def write_results(answers: Sequence[Answer], options: RunOptions) -> None:
@@ -222,7 +223,8 @@ def write_results(answers: Sequence[Answer], options: RunOptions) -> None:
         files["distributions.csv"] = csv_chunks(header, points)
     files["report.html"] = _report(answers, options)
     runs = [run_record(each.results) for each in answers]
-    write_files(place_of(options.out), files, partial(provenance, runs, options.record()))
+    record = partial(provenance, runs, options.record())
+    write_files(place_of(options.out), files, record, force=options.force)
     shown = Path(options.out)
     click.echo(f"written to {shown}; the report: {shown / 'report.html'}", err=True)
 

@@ -11,14 +11,15 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from crawlsim.cli.files import claim_all, is_own_figure, write_all
-from crawlsim.cli.options import JSON, command, option, takes
+from crawlsim.cli.files import claim_all, write_all
+from crawlsim.cli.options import FORCE, JSON, command, option, takes
 from crawlsim.cli.tables import (
     new_table,
     print_json,
     show_table,
     warn,
 )
+from crawlsim.own_files import IN_MARKUP, signed
 from scenarios import ScenarioError
 from scenarios.base import listed, one_of
 from scenarios.text import shortened
@@ -58,6 +59,7 @@ _UNPREDICTABLE = (
     option("--backtest", "Replay the plans of earlier years: does it pay?"),
     option("--simulate", "Carry out the plan in a simulation."),
     option("--report FILE", "Write a page with figures: a .html file."),
+    FORCE,
     JSON,
 )
 def schedule(
@@ -72,6 +74,7 @@ def schedule(
     host_visits: str | None,
     simulate: bool,
     report: str | None,
+    force: bool,
     as_json: bool,
     **limits: Any,
 ) -> None:
@@ -82,7 +85,7 @@ def schedule(
     """
     from crawlsim.api import schedule as made
     from crawlsim.scheduling.tables import read_host_visits, read_weights
-    from crawlsim.scheduling.writing import is_own_schedule, schedule_text, unspent
+    from crawlsim.scheduling.writing import schedule_text, unspent
 
     if form not in _FORMATS:
         raise ScenarioError("--format", form, f"must be {one_of(form, _FORMATS)}")
@@ -90,7 +93,7 @@ def schedule(
         raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
     if report is not None and Path(report).suffix != ".html":
         raise ScenarioError("--report", report, "must end in .html")
-    files = claim_all({"--out": (out, is_own_schedule(form)), "--report": (report, is_own_figure)})
+    files = claim_all({"--out": out, "--report": report}, force=force)
     plan = made(
         logs,
         visits,
@@ -107,12 +110,12 @@ def schedule(
         from crawlsim.scheduling.simulation import simulated_plan
 
         simulation = simulated_plan(plan)
-    contents = {"--out": schedule_text(plan, form).encode("utf-8", "surrogateescape")}
+    contents = {"--out": schedule_text(plan, form).encode()}
     if report is not None:
         from crawlsim.report.schedule_report import schedule_page
 
-        contents["--report"] = schedule_page(plan, simulation).encode()
-    write_all(files, contents)
+        contents["--report"] = signed(schedule_page(plan, simulation), IN_MARKUP)
+    write_all(files, contents, force=force)
     for note in filter(None, (*plan.notes, unspent(plan, form))):
         warn(note)
     if as_json:

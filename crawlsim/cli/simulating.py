@@ -224,7 +224,8 @@ def simulate_all(
         _warn_of_pages_left_out(scenario)
     say_how_long(scenarios, options, ", ".join(each.name for each in scenarios))
     simulated = []
-    with workers(options, engines) as executor:
+    compiled = [s for s, engine in zip(scenarios, engines, strict=True) if engine == "compiled"]
+    with workers(options, engines, compiled) as executor:
         for scenario, engine in zip(scenarios, engines, strict=True):
             name = scenario.name
             counted = points.get(name) if points else None

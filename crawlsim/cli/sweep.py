@@ -274,7 +274,7 @@ def sweep(
     rule = indifference_of(indifference, surely, goal, grid, options)
     files = None
     if options.out is not None:
-        own_folder(options.out, file_names([scenario], *_FILES))
+        own_folder(options.out, file_names([scenario], *_FILES), force=options.force)
         identity = identity_of(scenario, grid_of, options, package_versions())
         files = CellFiles(options.out, identity, grid)
     require = goal.require if goal else None
@@ -294,7 +294,8 @@ def sweep(
             for each in records
         ]
         made = swept.files(options.out)
-        write_files(place_of(options.out), made, partial(provenance, runs, asked))
+        record = partial(provenance, runs, asked)
+        write_files(place_of(options.out), made, record, force=options.force)
         click.echo(f"written to {options.out}", err=True)
     if options.as_json:
         document = {"rows": swept.rows, "best": best.record if best else None}

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from crawlsim.cli.files import PROGRAM, place_of, read_json, refusing_unwritable
+from crawlsim.cli.files import place_of, read_json
 from crawlsim.cli.loading import decision_of, is_to_decide, with_warmup
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import progress_bar
@@ -26,6 +26,7 @@ from crawlsim.cli.simulating import say_how_long, simulate_as_asked
 from crawlsim.cli.streams import Interrupted
 from crawlsim.cli.tables import json_text, warn
 from crawlsim.cli.workers import workers
+from crawlsim.own_files import PROGRAM, refusing_unwritable
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.files import value_text
 from scenarios.measures import Subject
@@ -174,12 +175,10 @@ class CellFiles:
 
     def keep(self, record: Record, number: int, *stage: int) -> None:
         """Write the record of a cell, or of a stage of its replications, whole or not at all."""
-        with refusing_unwritable("--out", self.folder):
-            self._place.mkdir(parents=True, exist_ok=True)
-            with staging(self._place) as place:
-                if not self._is_claimed:
-                    self._claim(place)
-                _write(place, self._file(number, *stage), _sealed(record))
+        with refusing_unwritable("--out", self.folder), staging(self._place) as place:
+            if not self._is_claimed:
+                self._claim(place)
+            _write(place, self._file(number, *stage), _sealed(record))
 
     def _claim(self, staging: Path) -> None:
         """Say whose folder it is, unless another sweep has, begun at the same time."""
@@ -286,10 +285,13 @@ def cell_records(
     if to_do and require:
         require(next(iter(to_do.values())))
     engines = [engine_for(scenario, options.engine) for scenario in to_do.values()]
+    compiled = [
+        s for s, engine in zip(to_do.values(), engines, strict=True) if engine == "compiled"
+    ]
     say_how_long(list(to_do.values()), options, name)
     try:
         with (
-            workers(options, engines) as executor,
+            workers(options, engines, compiled) as executor,
             progress_bar(name, options.as_json, "cells") as progress,
         ):
             for number, scenario in to_do.items():

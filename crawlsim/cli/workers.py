@@ -7,14 +7,16 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from crawlsim.cli.files import PROGRAM
-from scenarios import ScenarioError
+import click
+
+from crawlsim.own_files import PROGRAM
+from scenarios import Scenario, ScenarioError
 
 if TYPE_CHECKING:
     from crawlsim.cli.options import RunOptions
@@ -25,8 +27,17 @@ _PATIENCE = 10.0
 
 
 @contextmanager
-def workers(options: RunOptions, engines: Iterable[str]) -> Iterator[Executor | None]:
+def workers(
+    options: RunOptions, engines: Iterable[str], scenarios: Iterable[Scenario] = ()
+) -> Iterator[Executor | None]:
     """What replications run on, as ``--jobs`` or ``--cluster`` ask; None is this process alone.
+
+    Parameters
+    ----------
+    options : RunOptions
+    engines : iterable of str
+    scenarios : iterable of Scenario
+        What is simulated by the compiled engine; a cluster compiles it first, once.
 
     Raises
     ------
@@ -39,12 +50,12 @@ def workers(options: RunOptions, engines: Iterable[str]) -> Iterator[Executor | 
         return
     if options.jobs > 1:
         raise ScenarioError("--jobs", options.jobs, "does not go with --cluster")
-    with _cluster(options.cluster) as executor:
+    with _cluster(options.cluster, list(scenarios)) as executor:
         yield executor
 
 
 @contextmanager
-def _cluster(address: str) -> Iterator[Executor]:
+def _cluster(address: str, scenarios: Sequence[Scenario]) -> Iterator[Executor]:
     """The workers of a Dask scheduler that is there already."""
     import asyncio  # only a cluster needs it, and it takes a while
 
@@ -71,9 +82,34 @@ def _cluster(address: str) -> Iterator[Executor]:
         raise ScenarioError("--cluster", address, f"cannot be reached: {reason}") from None
     with client:
         _check_versions(client, address)
+        _compile_once(client, scenarios)
         executor = client.get_executor(pure=False)
         executor.width = sum(client.nthreads().values())
         yield executor
+
+
+def _compile_once(client: Any, scenarios: Sequence[Scenario]) -> None:
+    """Let the workers compile the engine, where they have not: one of those that share a disk."""
+    from sim.compiled_engine.prepared import prepare
+
+    lacking = [worker for worker, lacks in client.run(_lack_code, scenarios).items() if lacks]
+    if not lacking:
+        return
+    said = "crawlsim: the cluster first compiles the engine, once, up to half a minute"
+    click.echo(said, err=True)
+    # A worker that dies meanwhile, or keeps no code, compiles when its turn comes.
+    tasks = [
+        client.submit(prepare, scenarios, workers=[worker], allow_other_workers=True, pure=False)
+        for worker in lacking
+    ]
+    client.gather(tasks, errors="skip")
+
+
+def _lack_code(scenarios: Sequence[Scenario]) -> bool:
+    """Whether this process would compile the engine for some of the scenarios."""
+    from sim.compiled_engine.prepared import is_prepared
+
+    return not all(map(is_prepared, scenarios))
 
 
 def _check_versions(client: Any, address: str) -> None:

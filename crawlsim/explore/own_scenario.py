@@ -76,7 +76,8 @@ def opened(source: str) -> Opened:
     entries, folder, shown = read_entries(source)
     if "question" in entries:
         return Opened(Path(shown).stem, lesson_from(entries, shown), folder)
-    return Opened(entries["name"], lesson_of(load(source), source), folder)
+    scenario = load(source)
+    return Opened(scenario.name, lesson_of(scenario, source), folder)
 
 
 def lesson_of(scenario: Scenario, source: str) -> Lesson:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import logging
 import secrets
 import signal
 import socket
 import threading
+import traceback
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from importlib import resources
 from mimetypes import guess_type
 from typing import Any, TypeVar
@@ -43,13 +46,20 @@ from scenarios import Scenario, ScenarioError
 
 Answer = TypeVar("Answer")
 
-_PAGE = resources.files("crawlsim.explore") / "page"
-
 _COLOURS = resources.files("crawlsim.report") / "colours.css"
 """Those of the report, which the page shares."""
 
+_PAGE = {
+    entry.name: entry
+    for entry in (*(resources.files("crawlsim.explore") / "page").iterdir(), _COLOURS)
+}
+"""The parts of the page by their names."""
+
 _WATCHES = 4
 """Runs that are remembered, for pages that pause and play on."""
+
+_RUNS = 16
+"""Runs that are simulated at once; each keeps what it has counted."""
 
 _SOON = 0.5
 """Seconds that the first event waits for the theory, which often takes less."""
@@ -65,6 +75,12 @@ _POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """Nothing comes from elsewhere, and no script from within a text."""
+
+_FOR_ALL = [
+    ("X-Content-Type-Options", "nosniff"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+]
+"""Headers of every answer: it is taken for what it is, and by no page of somebody else."""
 
 _HOSTS = ("127.0.0.1", "localhost")
 """Names of this machine."""
@@ -114,6 +130,8 @@ class Explorer:
         self._theories = Memory(_THEORIES)
         self._decisions = Memory(_THEORIES)
         self._worlds = Worlds()
+        self._runs = asyncio.Semaphore(_RUNS)
+        self._parts_of_worlds = asyncio.Semaphore(_RUNS)
 
     def routes(self) -> list[Route]:
         """The addresses and what answers them."""
@@ -181,8 +199,18 @@ class Explorer:
         """The estimates, event by event."""
         asked = await self._asked(request)
         events = self.events(asked, await self.watched(asked))
-        headers = {"Cache-Control": "no-store"}
-        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+        return _Stream(events, self._run)
+
+    @asynccontextmanager
+    async def _run(self) -> AsyncIterator[None]:
+        """One of the runs that there may be at once, to its end."""
+        if self._runs.locked():
+            raise Refused(f"{_RUNS} runs are watched already: close another page", 503)
+        async with self._runs:
+            try:
+                yield
+            finally:
+                gc.collect()  # what a run has counted is given back; Python would wait for more
 
     async def world(self, request: Request) -> Response:
         """Some events of one replication."""
@@ -192,7 +220,8 @@ class Explorer:
         begin = whole(query, "from", 0, _LAST_EVENT) or 0
         size = whole(query, "size", 1, MOST_EVENTS) or MOST_EVENTS
         decided = await self._decided(asked.sides.simulated)
-        return _json(await in_thread(self._worlds.part, decided, replication, begin, size))
+        async with self._parts_of_worlds:
+            return _json(await in_thread(self._worlds.part, decided, replication, begin, size))
 
     async def export_toml(self, request: Request) -> Response:
         """A side as a scenario file with the number of replications that is shown."""
@@ -220,7 +249,8 @@ class Explorer:
         """What was seen after 2, 3, … replications, up to the number that is asked for."""
         if asked.until is None:
             raise Refused("until is missing: after how many replications?")
-        return [each async for each in self.seen(asked, await self.watched(asked))]
+        async with self._run():
+            return [each async for each in self.seen(asked, await self.watched(asked))]
 
     async def _formula(self, asked: Asked) -> dict[str, Any] | None:
         """The formula with numbers, if the lesson shows one."""
@@ -345,6 +375,29 @@ class Explorer:
             raise EndedError
 
 
+class _Stream(StreamingResponse):
+    """The events of a run, which ends with it.
+
+    Parameters
+    ----------
+    events : async iterator of str
+    run : callable
+        Gives the context of a run, or refuses.
+    """
+
+    def __init__(
+        self, events: AsyncIterator[str], run: Callable[[], AbstractAsyncContextManager[None]]
+    ) -> None:
+        headers = {"Cache-Control": "no-store"}
+        super().__init__(events, media_type="text/event-stream", headers=headers)
+        self._run = run
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them."""
+        async with self._run():
+            await super().__call__(scope, receive, send)
+
+
 def _name_of(scenario: Scenario) -> str:
     return json.dumps(scenario.as_file(), sort_keys=True)
 
@@ -386,8 +439,7 @@ def _download(text: str, name: str) -> Response:
 
 
 def _file(name: str) -> Response:
-    entry = _COLOURS if name == _COLOURS.name else _PAGE / name
-    if "/" in name or "\\" in name or name.startswith(".") or not entry.is_file():
+    if name not in _PAGE:
         raise Refused("there is no such page", 404)
     kind = guess_type(name)[0] or "application/octet-stream"
     headers = {
@@ -395,7 +447,7 @@ def _file(name: str) -> Response:
         "Content-Security-Policy": _POLICY,
         "Referrer-Policy": "no-referrer",  # the address has the token
     }
-    return Response(entry.read_bytes(), media_type=kind, headers=headers)
+    return Response(_PAGE[name].read_bytes(), media_type=kind, headers=headers)
 
 
 class Guard:
@@ -410,9 +462,19 @@ class Guard:
         self.token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
-        refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
-        await (refusal or self.app)(scope, receive, send)
+        """One request; what fails is told where a token says that no stranger made it fail."""
+        request = Request(scope)
+        refusal = self._refusal(request)
+        try:
+            await (refusal or self.app)(scope, receive, send)
+        except Exception:
+            if self._has_token(request):
+                traceback.print_exc()
+            raise
+
+    def _has_token(self, request: Request) -> bool:
+        given = request.query_params.get("token", "")
+        return secrets.compare_digest(given.encode(), self.token.encode())
 
     def _refusal(self, request: Request) -> Response | None:
         host = request.headers.get("host", "").rpartition(":")
@@ -421,8 +483,7 @@ class Guard:
             return PlainTextResponse("this server is for this machine only", 421)
         path = request.url.path
         needs_token = path == "/" or path.startswith("/api/")
-        given = request.query_params.get("token", "")
-        if needs_token and not secrets.compare_digest(given.encode(), self.token.encode()):
+        if needs_token and not self._has_token(request):
             return PlainTextResponse("the token is missing or wrong", 403)
         return None
 
@@ -461,10 +522,20 @@ def serve(
     solver.submit(theory_of, scenario)
     refusals = {HTTPException: _refuse, ScenarioError: _refuse}
     app = Starlette(routes=explorer.routes(), exception_handlers=refusals)
+    for name in ("uvicorn", "asyncio"):  # any stranger can make them speak, as often as it likes
+        logging.getLogger(name).addHandler(logging.NullHandler())
+        logging.getLogger(name).propagate = False
     config = uvicorn.Config(
-        Guard(app, token), log_config=None, access_log=False, lifespan="off", ws="none"
+        Guard(app, token),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
+        headers=_FOR_ALL,
     )
     server = _Server(config, explorer)
+    gc.freeze()  # what is loaded stays
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with suppress(KeyboardInterrupt):  # uvicorn sends the signal anew when all has ended

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from crawlsim.fitting.csv_lines import blocks
+from crawlsim.scheduling.reading.page_names import spelled
 from scenarios import ScenarioError
 from scenarios.text import counted
 
@@ -26,7 +27,8 @@ def read_weights(path: str) -> dict[str, float]:
         If the file cannot be read, or a weight is no number, negative, or all are 0.
     """
     weights: dict[str, float] = {}
-    for line, url, text in _rows("--weights", path, _URLS, _WEIGHTS):
+    for line, name, text in _rows("--weights", path, _URLS, _WEIGHTS):
+        url = spelled(name)
         value = _number(text) + weights.get(url, 0.0)
         if not (math.isfinite(value) and value >= 0):
             allowed = f"in line {line} of {path} must be a number, 0 or more"

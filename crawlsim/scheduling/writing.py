@@ -42,15 +42,12 @@ class Format:
         Largest number of units that it can read.
     text : callable
         The file, from a schedule and its intervals in units.
-    line : str
-        Regular expression of the first line, by which our own files are known.
     """
 
     unit: float
     longest: float
     largest: int
     text: Callable[[Schedule, NDArray[Any]], str]
-    line: str
 
 
 def _csv(schedule: Schedule, intervals: NDArray[Any]) -> str:
@@ -92,15 +89,9 @@ def _in_a_field(url: str) -> str:
 
 
 FORMATS: Mapping[str, Format] = {
-    "csv": Format(0.0, np.inf, 0, _csv, re.escape(",".join(HEADER))),
-    "nutch": Format(1.0, 90 * DAY, 2**31 - 1, _nutch, r"[^\t]+\tnutch\.fetchInterval\.fixed=\d+"),
-    "stormcrawler": Format(
-        60.0,
-        np.inf,
-        2**31 - 1,
-        _stormcrawler,
-        r"[^\t]+\tscheduler\.delay\.mins=\d+\tfetchInterval=\d+",
-    ),
+    "csv": Format(0.0, np.inf, 0, _csv),
+    "nutch": Format(1.0, 90 * DAY, 2**31 - 1, _nutch),
+    "stormcrawler": Format(60.0, np.inf, 2**31 - 1, _stormcrawler),
 }
 
 
@@ -236,13 +227,3 @@ def whole_intervals(
         in_hand -= 1 / int(result[page]) - 1 / before
         of_host[host] -= 1 / int(result[page]) - 1 / before
     return result
-
-
-def is_own_schedule(form: str) -> Callable[[bytes], bool]:
-    """Whether a file looks like a schedule of this format, which a new one may replace."""
-
-    def is_own(content: bytes) -> bool:
-        first = content.partition(b"\n")[0].decode("utf-8", "replace")
-        return re.fullmatch(FORMATS[form].line, first) is not None
-
-    return is_own

@@ -19,17 +19,21 @@ from contextlib import ExitStack, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from scenarios import Scenario
+from scenarios import Scenario, ScenarioError
+from sim.pace import expected_events
 
 MODE = "CRAWLSIM_COMPILE"
 """Environment variable: "wait" compiles before the answer, whatever the run."""
 
 _WITHOUT_MEANING = ("name", "title", "paper", "time_unit", "judged", "costs", "check", "run")
 """Sections that no compiled code depends on."""
+
+_EVENTS = 1000.0
+"""Events after which everything has been compiled that a system needs."""
 
 _FEW = 3
 """From this number on, one more robot or place is nothing new to the compiled code."""
@@ -106,18 +110,15 @@ def prepare_behind(scenarios: Sequence[Scenario]) -> bool:
     return True
 
 
-def prepare(given: BinaryIO) -> None:
-    """Compile the engine for pickled scenarios by running one replication of each.
+def prepare(scenarios: Sequence[Scenario]) -> None:
+    """Compile the engine for such systems by running a short replication of each.
 
     One process at a time compiles, the others wait for it; but only one waits for each system.
 
     Parameters
     ----------
-    given : file
+    scenarios : sequence of Scenario
     """
-    scenarios: list[Scenario] = pickle.load(given)
-    with suppress(AttributeError, OSError):
-        os.nice(10)
     with ExitStack() as held:
         ours = [each for each in scenarios if _lock(_mark(each).with_suffix(".lock"), held)]
         _lock(_place() / "crawlsim-preparing.lock", held, wait=True)
@@ -125,8 +126,17 @@ def prepare(given: BinaryIO) -> None:
         if waiting:
             from sim.compiled_engine import simulate
         for scenario in waiting:
-            simulate(scenario, 0, scenario.run.seed)
+            simulate(_short(scenario), 0, scenario.run.seed)
             note_prepared(scenario)
+
+
+def _short(scenario: Scenario) -> Scenario:
+    """The same system for a few events, where it can be had for a shorter time."""
+    share = min(_EVENTS / max(expected_events(scenario), 1.0), 1.0)
+    try:
+        return scenario.with_({"run.warmup": 0.0, "run.horizon": scenario.run.horizon * share})
+    except ScenarioError:
+        return scenario
 
 
 def _lock(path: Path, held: ExitStack, *, wait: bool = False) -> bool:
@@ -207,4 +217,6 @@ def _age(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    prepare(sys.stdin.buffer)
+    with suppress(AttributeError, OSError):
+        os.nice(10)
+    prepare(pickle.load(sys.stdin.buffer))

@@ -575,6 +575,29 @@ def test_output_that_cannot_be_written_ends_in_one_line(arguments: list[str]) ->
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of addresses that is kept")
+@pytest.mark.parametrize(
+    "arguments", [["check", "one-robot"], ["schedule", "x", "--visits", "1/day"]]
+)
+def test_too_little_memory_is_told_at_once(arguments: list[str]) -> None:
+    """The library of linear algebra would look for more without end."""
+    command = f"ulimit -v 300000; exec {' '.join([*CRAWLSIM, *arguments])}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"crawlsim: .* 307 MB of memory \(ulimit -v\), and .*\n", done.stderr)
+
+
+def test_memory_that_runs_out_is_told_in_a_line(
+    crawlsim: Any, scenario_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_out(*_: Any, **__: Any) -> None:
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    monkeypatch.setattr("sim.replicate.run", run_out)
+    code, _, err = crawlsim("run", scenario_file)
+    assert (code, err) == (2, "crawlsim: there is not enough memory: Unable to allocate 7 TiB\n")
+
+
 def test_a_terminal_without_unicode_gets_replacements() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(

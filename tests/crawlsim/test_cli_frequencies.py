@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 from numpy.typing import NDArray
 
+from analytic import progress
 from analytic.page_refresh import best_shares
 from crawlsim import page_files
 from scenarios.laws import Deterministic
@@ -64,7 +65,24 @@ def test_frequencies_of_a_file(
     assert record["pages"] == PAGES
     assert record["without_accesses"] == np.count_nonzero(found == 0) > 0
     assert abs(record["sum"] - 1.0) < 1e-12
+    weight = record["weighted_obsolescence"] / record["share_out_of_date"]
+    assert abs(weight / WEIGHTS.sum() - 1.0) < 1e-12
     assert [each.name for each in tmp_path.iterdir() if "unfinished" in each.name] == []
+
+
+def test_no_pass_says_how_long_the_others_take(
+    crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many there will be is not known before."""
+    monkeypatch.setattr(page_files, "_IN_A_PART", 700)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    _, shown, err = crawlsim("frequencies", array(tmp_path, RATES), "--accesses", "800")
+    assert "% of the time, by weight; weighted obsolescence: " in shown
+    passes, last = err.split("crawlsim: pages: ", 1)
+    assert passes.count("read several times: ") > 5
+    assert " left" not in passes
+    assert "s left" in last
 
 
 def test_one_page_is_not_called_pages(crawlsim: Any, tmp_path: Path) -> None:
@@ -96,7 +114,7 @@ def test_bad_input_is_named(crawlsim: Any, tmp_path: Path) -> None:
         (array(tmp_path, missing),): "change rate: page 4321 (counted from 0)",
         (str(tmp_path / "none.npy"),): "cannot be read: No such file",
         (str(tmp_path / "pages.csv"),): "must end in .parquet",
-        (good, "--out", good): "exists; give another name",
+        (good, "--out", good): "exists and was not written by crawlsim",
         (good, "--out", str(tmp_path / "best.csv")): "must end in .parquet",
         (good, "--cluster", "tcp://127.0.0.1:1", "--jobs", "2"): "does not go with --cluster",
     }

@@ -175,9 +175,14 @@ def test_files_of_others_are_not_replaced(
     words = ("optimize", FOUR, "--target", "static")
     crawlsim(*words, "--out", "mine.toml", "--figure", "mine.svg")
     Path("mine.toml").write_text(Path("mine.toml").read_text() + "# my note\n")
+    Path("mine.svg").write_text(Path("mine.svg").read_text().replace("<svg", "<svg id='mine'"))
     Path("other.svg").write_text("<svg></svg>")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    for option, file in (("--out", "mine.toml"), ("--figure", "other.svg"), ("--out", "mine.svg")):
+    for option, file in (
+        ("--out", "mine.toml"),
+        ("--figure", "other.svg"),
+        ("--figure", "mine.svg"),
+    ):
         code, out, err = crawlsim(*words, option, file)
         assert (code, out) == (2, "")
         assert f'{option} = "{file}"' in err

@@ -209,14 +209,14 @@ def test_a_way_through_a_folder_that_is_not_there_leads_to_the_same_refusal(
     assert not (tmp_path / "nothere").exists()
 
 
-def test_a_log_takes_the_place_of_a_log_only(
+def test_a_log_takes_the_place_of_its_own_only(
     crawlsim: Commands, tmp_path: Path, scenario_file: str
 ) -> None:
     log = tmp_path / "log.csv"
     before = Path(scenario_file).read_bytes()
     code, err = crawlsim("run", scenario_file, "--trace", scenario_file)
     assert code == 2
-    assert "is no event log" in err
+    assert "was not written by crawlsim" in err
     assert Path(scenario_file).read_bytes() == before
     for _ in range(2):
         assert crawlsim("run", scenario_file, "--trace", str(log))[0] == 0

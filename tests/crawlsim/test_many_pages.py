@@ -105,7 +105,9 @@ def test_the_table_of_all_pages(crawlsim: Any, many: str, tmp_path: Path) -> Non
         assert table[measure] == expected
     assert table["page"] == list(range(300))
     assert np.diff(table["change_rate"]).max() < 0
-    assert {path.name for path in tmp_path.iterdir()} == {"many.toml", "all.parquet"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("many.toml", "all.parquet", ".all.parquet.crawlsim"),
+    }
 
 
 def test_pages_with_names_keep_them(tmp_path: Path) -> None:
@@ -122,8 +124,8 @@ def test_pages_with_names_keep_them(tmp_path: Path) -> None:
     ("more", "message"),
     [
         (("--pages", "rows.csv"), "must end in .parquet"),
-        (("--pages", "there.parquet"), "exists; give another name"),
-        (("--pages", "none/rows.parquet"), "there is no such folder"),
+        (("--pages", "there.parquet"), "exists and was not written by crawlsim"),
+        (("--pages", "none/rows.parquet"), "cannot be written to: No such file"),
         (("--pages", "rows.parquet", "--trace", "trace.csv"), "does not go with --trace"),
         (("two.toml", "--pages", "rows.parquet"), "needs a single scenario"),
         (("--pages", "rows.parquet", "--set", "run.page_rows=many"), "run.page_rows"),

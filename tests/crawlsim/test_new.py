@@ -48,7 +48,7 @@ def test_the_file_is_checked_as_it_is(crawlsim: Any, tmp_path: Path, sections: s
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["taken.toml"], "exists and is not replaced"),
+        (["taken.toml"], "exists and was not written by crawlsim"),
         (["my.txt"], "must end in .toml"),
         (["my.toml", "--with", "page"], "did you mean pages"),
         (["my.toml", "--with", "source,buffer"], "source is a system by itself"),

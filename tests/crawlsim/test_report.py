@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from html.parser import HTMLParser
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -462,6 +463,17 @@ def seen_in_browser(page: str, widths: list[int], folder: Path) -> str:
     found = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout)
     assert found, done.stderr
     return found[1]
+
+
+@pytest.mark.parametrize("name", ["fit", "replay", "schedule", "sweep", "template"])
+def test_a_browser_fetches_nothing_for_any_page_that_is_written(name: str) -> None:
+    text = resources.files("crawlsim.report").joinpath(f"{name}.html").read_text()
+    found = re.search(r'<meta http-equiv="Content-Security-Policy" content="(.*)">', text)
+    assert found
+    allowed = dict(part.strip().split(" ", 1) for part in found[1].split(";"))
+    assert allowed.pop("default-src") == "'none'"
+    assert ("script-src" in allowed) == (name == "replay")
+    assert set(allowed.values()) <= {"'none'", "'unsafe-inline'", "data:"}
 
 
 def test_nothing_overflows_from_phone_to_desktop(entry: report.Entry, tmp_path: Path) -> None:

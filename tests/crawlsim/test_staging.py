@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from crawlsim.cli import files
 from crawlsim.cli.files import PROVENANCE, own_folder, write_files
+from crawlsim.own_files import IN_TOML, claim, signed, write
 from scenarios import ScenarioError
 from sim.staging import PREFIX, alone_in, staging
 
@@ -106,7 +108,7 @@ def test_only_what_a_dead_process_left_is_removed(
 def test_every_writer_removes_what_is_left(holder: subprocess.Popen[str], tmp_path: Path) -> None:
     holder.send_signal(signal.SIGKILL)
     holder.communicate()
-    files.write("--out", tmp_path / "file.toml", b"text")
+    write("--out", tmp_path / "file.toml", signed("text", IN_TOML))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.toml"]
 
 
@@ -160,9 +162,20 @@ def test_a_pipe_in_place_of_a_record_is_refused(name: str, tmp_path: Path) -> No
     assert "was not written by crawlsim" in done.stderr
 
 
-def test_a_pipe_is_no_event_log(tmp_path: Path) -> None:
-    from sim.event_log import log_to_file
+def test_no_empty_folder_stays_where_nothing_could_be_written(tmp_path: Path) -> None:
+    def full() -> Iterator[str]:
+        yield "1"
+        raise OSError(errno.ENOSPC, "No space left on device")
 
+    (tmp_path / "there").mkdir()
+    for folder in (tmp_path / "new" / "out", tmp_path / "there"):
+        with pytest.raises(ScenarioError, match="No space left on device"):
+            write_files(folder, {"a.csv": full()}, lambda _: "{}")
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+
+
+def test_a_pipe_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "log")
-    with pytest.raises(ScenarioError, match="is no event log"):
-        log_to_file(str(tmp_path / "log"), lambda log: log)
+    for force in (False, True):
+        with pytest.raises(ScenarioError, match="is there and is no file"):
+            claim("--trace", tmp_path / "log", force=force)

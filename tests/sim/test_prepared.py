@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import io
-import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -104,7 +102,7 @@ def test_another_state_of_the_sources_is_not_prepared(
 def test_what_is_prepared_is_noted() -> None:
     """As the process in the background does it."""
     scenarios = [short(), load("dbworld-uniform")]
-    prepared.prepare(io.BytesIO(pickle.dumps(scenarios)))
+    prepared.prepare(scenarios)
     assert all(prepared.is_prepared(each) for each in scenarios)
     assert not prepared.is_prepared(short("routing-two-servers"))
 
@@ -120,14 +118,13 @@ def locked(file: Path) -> Iterator[None]:
 def test_a_system_is_prepared_by_one_process_only() -> None:
     one, another = short(), short("routing-two-servers")
     with locked(prepared._mark(one).with_suffix(".lock")):
-        prepared.prepare(io.BytesIO(pickle.dumps([one, another])))
+        prepared.prepare([one, another])
     assert not prepared.is_prepared(one)
     assert prepared.is_prepared(another)
 
 
 def test_who_prepares_another_system_waits_until_the_first_is_done(place: Path) -> None:
-    given = io.BytesIO(pickle.dumps([short()]))
-    later = Thread(target=prepared.prepare, args=(given,))
+    later = Thread(target=prepared.prepare, args=([short()],))
     with locked(place / "crawlsim-preparing.lock"):
         later.start()
         later.join(0.3)
@@ -140,7 +137,7 @@ def test_who_prepares_another_system_waits_until_the_first_is_done(place: Path) 
 def test_what_was_prepared_meanwhile_is_not_prepared_again(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared.note_prepared(short())
     monkeypatch.setattr(compiled_engine, "simulate", lambda *_: pytest.fail("compiled again"))
-    prepared.prepare(io.BytesIO(pickle.dumps([short()])))
+    prepared.prepare([short()])
 
 
 def test_a_place_that_is_missing_is_made(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -93,6 +97,69 @@ def test_a_cluster_worker_that_dies_costs_no_results(cluster: Any) -> None:
         client.wait_for_workers(2, timeout=60)
     assert killed
     assert results == sim.run(longer)
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A scheduler and two workers that nobody starts again; no compiled code is kept yet."""
+    file = tmp_path / "scheduler.json"
+    cache = tmp_path / "code"
+    cache.mkdir()
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+
+    def started(*words: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", *words, "--no-dashboard", "--scheduler-file", str(file)],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    processes = [started("scheduler", "--port", "0", "--host", "127.0.0.1")]
+    try:
+        while not (file.exists() and file.read_text().endswith("}")):
+            assert processes[0].poll() is None
+            time.sleep(0.1)
+        processes += [started("worker", "--nthreads", "1", "--no-nanny") for _ in range(2)]
+        yield json.loads(file.read_text())["address"], processes[1:]
+    finally:
+        for process in reversed(processes):
+            process.kill()
+            process.wait()
+
+
+def test_a_worker_killed_in_the_midst_of_a_sweep_changes_no_byte(
+    scheduler: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
+) -> None:
+    """By a real scheduler; the engine is compiled once for both workers, and that is said."""
+    from distributed import Client
+
+    address, (victim, survivor) = scheduler
+    with Client(address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+    scenario = tmp_path / "queue.toml"
+    scenario.write_text(dumps(SCENARIO.with_({"run.horizon": 20_000.0, "run.replications": 40})))
+    words = ["sweep", str(scenario), "--vary", "buffer.waiting_places=1..6"]
+    command = [sys.executable, "-m", "crawlsim", *words, "--engine", "compiled", "--out"]
+    swept = subprocess.Popen(
+        [*command, str(tmp_path / "cluster"), "--cluster", address],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    while not list(tmp_path.glob("cluster/cells/0000*.json")):
+        assert swept.poll() is None
+        time.sleep(0.01)
+    victim.kill()
+    _, said = swept.communicate(timeout=300)
+    assert swept.returncode == 0, said
+    assert said.count("the cluster first compiles the engine, once") == 1
+    assert (victim.wait(), survivor.poll()) == (-signal.SIGKILL, None)
+    subprocess.run([*command, str(tmp_path / "alone")], capture_output=True, check=True)
+    for name in ("sweep.csv", "differences.csv", *(f"cells/{n:05}.json" for n in range(6))):
+        assert (tmp_path / "cluster" / name).read_bytes() == (
+            tmp_path / "alone" / name
+        ).read_bytes()
 
 
 class _Mortal:

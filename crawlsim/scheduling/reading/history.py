@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from crawlsim.fitting.columns import starts_anew
 from crawlsim.fitting.csv_lines import MOST_SHOWN
 from crawlsim.scheduling.log import ChangeLog, VisitLog
+from crawlsim.scheduling.reading.page_names import ACTING_NAME, OTHER_SCHEME, page_named
 from crawlsim.scheduling.reading.rows import CHANGED, DIGEST, NOTHING, OPENING, SAME, Rows
 from crawlsim.scheduling.reading.times import DOUBTFUL_ZONES
 from scenarios.arrays import Array
 from scenarios.errors import MISSING, ScenarioError
 from scenarios.text import counted, visible
 
-_NO_URLS = ("dns:", "whois:", "urn:", "filedesc:")
 _LARGEST = np.iinfo(np.uint64).max
 _MOST_SMALL = np.iinfo(np.int32).max
 
@@ -55,7 +55,7 @@ class History:
         self._said |= set(rows.notes)
         if not len(rows.page):
             return
-        index = np.full(len(rows.names), -1, np.int32)
+        index = np.full(len(rows.names), OTHER_SCHEME, np.int32)
         if rows.broken.count:
             used = np.unique(rows.page)
             index[used] = self._indices_of([rows.names[place] for place in used.tolist()])
@@ -63,7 +63,8 @@ class History:
             index[:] = self._indices_of(rows.names)
         page = index[rows.page]
         is_url = page >= 0
-        self._left_out["dns"] += int((~is_url).sum())
+        self._left_out["scheme"] += int((page == OTHER_SCHEME).sum())
+        self._left_out["acting"] += int((page == ACTING_NAME).sum())
         kept = is_url & (rows.state != NOTHING)
         self._left_out["nothing"] += int((is_url & (rows.state == NOTHING)).sum())
         self._pages.append(page[kept])
@@ -72,13 +73,14 @@ class History:
         self._digests.append(rows.digest[kept])
 
     def _indices_of(self, names: Sequence[str]) -> NDArray[np.int32]:
-        """Index of each page, a new one of those not seen before; -1 of what is no URL."""
+        """Index of each page, a new one of those not seen before; negative of what is no page."""
         known = self._index.get
         indices = np.array([known(name, -1) for name in names], np.int32)
         for place in np.flatnonzero(indices == -1).tolist():
-            name = names[place]
-            if not name.startswith(_NO_URLS):
-                indices[place] = self._index.setdefault(name, len(self._index))
+            page = page_named(names[place])
+            if isinstance(page, str):
+                page = self._index.setdefault(page, len(self._index))
+            indices[place] = page
         return indices
 
     def _take_broken(self, rows: Rows, path: Path) -> None:
@@ -158,8 +160,12 @@ class History:
             (self._left_out["digest"], "Left out, since a successful visit has no digest"),
             (self._left_out["unsaid"], "Left out, since nothing says whether the page had changed"),
             (
-                self._left_out["dns"],
-                "Left out, since look-ups of names and the like (dns:, urn:) are no visits",
+                self._left_out["scheme"],
+                "Left out, since only http, https and ftp lead to pages (not dns:, urn:, mailto:)",
+            ),
+            (
+                self._left_out["acting"],
+                "Left out, since what begins with =, +, -, @ or a control character is no page",
             ),
         ):
             if number > 0:

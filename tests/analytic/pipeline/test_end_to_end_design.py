@@ -479,6 +479,11 @@ def test_long_searches_say_how_far_they_are(
     assert "search: 1 of 4, about 0 s left" in caplog.messages
     said.step()
     assert len(caplog.messages) == 1  # not again within seconds
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    said = progress.Progress("search", 2)
+    caplog.clear()
+    said.step(2)
+    assert caplog.messages == ["search: 2 so far, 0 s"]  # nothing is left of it
 
 
 def test_a_long_search_can_be_interrupted() -> None:

@@ -12,7 +12,7 @@ from crawlsim.explore.mathml import mathml
 from crawlsim.explore.own_scenario import opened
 from crawlsim.explore.theory import theory_of
 from crawlsim.explore.typeset import formula_record
-from scenarios import ScenarioError
+from scenarios import ScenarioError, dumps
 
 PAGE = Path(__file__).parents[3] / "docs/explore.md"
 
@@ -84,6 +84,13 @@ def test_a_bad_lesson_is_refused_by_its_key(tmp_path: Path, line: str, said: str
     with pytest.raises(ScenarioError, match=said) as refusal:
         opened(str(file))
     assert str(refusal.value).count("\n") <= 2
+
+
+def test_a_scenario_without_a_name_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "no-name.toml"
+    file.write_text(dumps(opened("one-robot").scenario).replace('name = "one-robot"\n', ""))
+    with pytest.raises(ScenarioError, match="name\nis missing"):
+        opened(str(file))
 
 
 def test_a_formula_holds_no_elements_of_a_page() -> None:

@@ -9,7 +9,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode
@@ -44,6 +44,29 @@ def test_nobody_else_is_answered(server: Server, path: str) -> None:
 def test_no_other_machine_is_heard(server: Server) -> None:
     with socket.socket() as other:
         assert other.connect_ex(("127.0.0.2", server.port)) != 0
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (b"GET /page/" + b"a" * 300, 404),
+        (b"GET /page/%00", 404),
+        (b"GET /page/%ff", 404),
+        (b"GET /page/..%2fserver.py", 404),
+        (b"GET /page/\xff", 400),
+        (b"GET http://[::1/page", 404),
+        (b"nonsense", 400),
+        (b"POST /page/x HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: 127.0.0.1\r\n\r\nzz", None),
+    ],
+)
+def test_a_stranger_writes_nothing_to_the_terminal(
+    server: Server, line: bytes, status: int | None
+) -> None:
+    """What the server has to say is looked at when it ends."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as stranger:
+        stranger.sendall(line + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        answer = stranger.recv(100)
+    assert status is None or answer.startswith(f"HTTP/1.1 {status} ".encode())
 
 
 @pytest.mark.parametrize(
@@ -86,6 +109,34 @@ def test_a_world_that_cannot_be_had_is_refused_in_one_line(server: Server, query
         text = answer.read().decode()
     assert query[0] in text or "horizon" in text
     assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/page/main.js", "/page/none", "/nowhere", "/favicon.ico", "/api/lesson", "/api/stream"],
+)
+def test_every_answer_is_what_it_says_and_for_this_page_only(server: Server, path: str) -> None:
+    for token in (None, "wrong"):
+        with server.asked(path, token=token) as answer:
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+
+
+def test_sixteen_runs_at_once_and_the_next_one_is_told(server: Server) -> None:
+    with ExitStack() as open_ones:
+        for seed in range(16):
+            run = open_ones.enter_context(server.asked("/api/stream", [("seed", seed)]))
+            assert run.status == 200
+            run.readline()
+        for path in ("/api/stream", "/api/export.csv"):
+            with server.asked(path, [("seed", 16), ("until", 2)]) as refused:
+                assert refused.status == 503
+                assert refused.read() == b"16 runs are watched already: close another page"
+        assert server.status("/api/lessons") == 200
+    deadline = time.monotonic() + 20
+    while server.status("/api/stream") != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_a_world_goes_on_where_it_was(server: Server) -> None:

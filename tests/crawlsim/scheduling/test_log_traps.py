@@ -10,7 +10,22 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from log_files import FIRST, FORMS, REVISIT, SECOND, A, B, Visit, at, cdx, csv, digits, iso, read
+from log_files import (
+    FIRST,
+    FORMS,
+    REVISIT,
+    SECOND,
+    A,
+    B,
+    Visit,
+    at,
+    cdx,
+    csv,
+    digits,
+    iso,
+    read,
+    write,
+)
 
 from crawlsim.fitting.csv_lines import Broken
 from crawlsim.scheduling.log import VisitLog
@@ -117,8 +132,39 @@ def test_every_url_is_named_that_is_seen_and_no_look_up_of_a_name(tmp_path: Path
     assert not len(log.time)
     assert log.notes == (
         "No successful visit (the gap between those before and after goes on): 2 rows.",
-        "Left out, since look-ups of names and the like (dns:, urn:) are no visits: 1 row.",
+        "Left out, since only http, https and ftp lead to pages (not dns:, urn:, mailto:): 1 row.",
     )
+
+
+STRANGE = {
+    "https://e.org/a\x1b[31m\x07": "https://e.org/a%1B[31m%07",
+    "https://e.org/\x9b\u202eb": "https://e.org/%C2%9B%E2%80%AEb",
+    "HTTP://E.org/": "HTTP://E.org/",
+    "ftp://e.org/x": "ftp://e.org/x",
+    "//e.org/=x": "//e.org/=x",
+    "e.org:8080/x": "e.org:8080/x",
+    "page-1": "page-1",
+    **dict.fromkeys(("javascript:alert(1)", "Mailto:a@e.org", "data:text/html", "tel:1")),
+    **dict.fromkeys(("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\uff1d1", "\u200b=1")),
+    **dict.fromkeys(("\x1b]0;x\x07", "\x9b31m")),
+}
+"""Names in a log, and what they are in a plan; None for what is no page."""
+
+
+@pytest.mark.parametrize("form", [name for name in FORMS if name not in ("heritrix", "csv in gz")])
+def test_no_name_acts_on_who_opens_a_plan(tmp_path: Path, form: str) -> None:
+    """Formulas in spreadsheets, escapes on terminals: all formats go through one place."""
+    if form == "common-crawl":
+        pytest.importorskip("pyarrow")
+    visits = [Visit(name, at(day), "200", FIRST) for name in STRANGE for day in (1, 2)]
+    is_read = read_logs(write(tmp_path, FORMS[form](visits)))
+    if "cdx of" in form or form == "cdx with other letters":  # fields end at a blank
+        pages = {page for name, page in STRANGE.items() if page and " " not in name}
+    else:
+        pages = {page for page in STRANGE.values() if page}
+    assert set(is_read.urls) == pages
+    assert any("begins with =, +, -, @" in note for note in is_read.notes)
+    assert any("only http, https and ftp" in note for note in is_read.notes)
 
 
 def test_blanks_around_a_name_are_no_part_of_it(tmp_path: Path) -> None:
