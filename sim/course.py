@@ -9,12 +9,11 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.page_data import page_weights
-from scenarios.timeline import observation_times
 from sim import rules
 from sim.buffer import Buffer
 from sim.clients import Clients
 from sim.clock import Alarm, Clock
-from sim.layout import after_ties, pages_followed
+from sim.layout import pages_followed, times_to_observe
 from sim.pages import Pages
 from sim.robots import Robots
 from sim.tally import CourseTally
@@ -49,8 +48,8 @@ class Course:
         self._robots = robots
         self._pages = pages
         self._clients = clients
-        times = observation_times(scenario.run)
-        self._times = after_ties(times).tolist()
+        times = times_to_observe(scenario)
+        self._times = times.tolist()
         self._weights = page_weights(scenario.pages).tolist() if scenario.pages else []
         self._followed = pages_followed(scenario, times)
         self._seen = self._totals()

@@ -22,7 +22,7 @@ from scenarios.processes import gap_law
 from scenarios.sections import AccessTime, Buffer, Pages, Robots, Servers
 from scenarios.service_phases import seen_phases
 from scenarios.spacing_cost import Geometric, Power, Table
-from scenarios.timeline import pieces
+from scenarios.timeline import observation_times, pieces
 from sim import rules
 from sim.laws import draws_and_mean
 
@@ -195,11 +195,15 @@ def after_ties(times: Sequence[float] | Array) -> Array:
 
 
 def end_of_run(scenario: Scenario) -> float:
-    """When a replication ends: at the horizon, or after what ends then where it is observed."""
+    """When a replication ends: at the horizon, or after what ends then under interventions."""
     horizon = scenario.run.horizon
-    if scenario.run.observe is None and not scenario.interventions:
-        return horizon
-    return float(after_ties([horizon])[0])
+    return float(after_ties([horizon])[0]) if scenario.interventions else horizon
+
+
+def times_to_observe(scenario: Scenario) -> Array:
+    """When the course is observed: after all else at those times, and never after the end."""
+    times: Array = np.minimum(after_ties(observation_times(scenario.run)), end_of_run(scenario))
+    return times
 
 
 def limits_over_time(scenario: Scenario) -> tuple[list[float], list[int | None]]:

@@ -24,7 +24,6 @@ from scenarios.page_data import (
 from scenarios.sections import Buffer as BufferSection
 from scenarios.sections import PageSize
 from scenarios.sections import Robots as RobotsSection
-from scenarios.timeline import observation_times
 from sim import rules
 from sim.compiled_engine.alarms import new_alarms, new_timers
 from sim.compiled_engine.host_spacing import Hosts, new_hosts
@@ -47,7 +46,6 @@ from sim.draws import stationary_phases
 from sim.law_counter import table_of
 from sim.laws.phase_type import parameters
 from sim.layout import (
-    after_ties,
     buffer_flags,
     end_of_run,
     fates_that_occur,
@@ -64,6 +62,7 @@ from sim.layout import (
     robots_when_empty,
     service_by_phase,
     targets_by_environment,
+    times_to_observe,
     top_level,
 )
 from sim.speeds import Speed, speed_over_time
@@ -355,7 +354,7 @@ def _table(rule: Free) -> Any:
 
 def _course(scenario: Scenario) -> Course | None:
     """What changes over time and what is observed; None where nothing does or is."""
-    times = after_ties(observation_times(scenario.run))
+    times = times_to_observe(scenario)
     if not scenario.interventions and scenario.run.observe is None:
         return None
     begins, limits = limits_over_time(scenario)
