@@ -249,7 +249,8 @@ def several_robots(scenario: Scenario) -> str | None:
 
 def constant_accesses(scenario: Scenario) -> str | None:
     """Access times are constant."""
-    constant = isinstance(access_law(scenario), Deterministic)
+    law = access_law(scenario)
+    constant = law is not None and isinstance(law.simplest, Deterministic)
     return None if constant else "access times are not constant"
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from scenarios.activation import Switching
 from scenarios.arrays import IntArray
 from scenarios.errors import refused
-from scenarios.laws import PhaseType
 from scenarios.sections import Buffer, RobotClass, Robots
+from scenarios.service_phases import seen_phases
 from scenarios.text import counted
 
 NOBODY = -1
@@ -101,8 +101,9 @@ def check_choices(rule: Switching, buffer: Buffer, robots: Robots) -> None:
         if buffer.servers > 1:
             allowed = f"must be one list: {buffer.servers} servers have no one service phase"
             raise refused(allowed, key=key, value=rule.choices)
-        phases = len(buffer.service.alpha) if isinstance(buffer.service, PhaseType) else 1
-        shape = [(phases, "phase of the phase-type service"), *shape]
+        seen = seen_phases(buffer.service)
+        phases = 1 if seen is None else len(seen.alpha)
+        shape = [(phases, "phase of the service"), *shape]
     for place, choice in _entries(rule.choices, shape, key):
         _check_choice(choice, place[-len(classes) - 1 :], classes, _named(key, place))
 

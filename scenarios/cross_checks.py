@@ -23,7 +23,7 @@ from scenarios.deliveries import Independent, Marked, joint_size
 from scenarios.environment import Environment
 from scenarios.errors import refused
 from scenarios.fleet import access_times, numbers_by_class, priced_alone
-from scenarios.laws import Exponential, PhaseType
+from scenarios.laws import Exponential, Law, PhaseType
 from scenarios.measures import MEASURES
 from scenarios.page_data import page_service_times
 from scenarios.probing import check_probing
@@ -369,7 +369,7 @@ def _free_fits(scenario: System) -> None:
     key = "activation.free"
     if buffer.servers > 1:
         raise refused(f"goes with one server, not with {buffer.servers}", key=key)
-    if any(not isinstance(gap_law(time), Exponential) for time, _ in access_times(robots)):
+    if not all(_is_exponential(gap_law(time)) for time, _ in access_times(robots)):
         allowed = "needs exponential access times, or robots.deliveries, which have phases"
         raise refused(allowed, key=key)
     order = 1 if robots.deliveries is None else joint_size(robots.deliveries)[0]
@@ -388,6 +388,10 @@ def _free_fits(scenario: System) -> None:
                 if not level:
                     allowed = "must have one entry: no page is in service at level 0"
                 raise refused(allowed, key=f"{key}[{level}][{phase}]", value=row)
+
+
+def _is_exponential(law: Law | None) -> bool:
+    return law is not None and isinstance(law.simplest, Exponential)
 
 
 def _optimal_needs_costs(scenario: System) -> None:

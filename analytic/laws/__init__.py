@@ -33,13 +33,19 @@ __all__ = ["function_of"]
 def function_of(law: Distribution, name: str) -> Callable[..., Any] | None:
     """A function from the file of a law, or of its phases where it has some; None: from neither.
 
+    It is that of the simplest law of the same times: Weibull times of shape 1 have phases.
+
     Parameters
     ----------
     law : Distribution
     name : str
         Of the function, such as ``log_transform``.
     """
-    return _function(type(law), name)
+    simplest = law.simplest
+    function = _function(type(simplest), name)
+    if function is None or simplest is law:
+        return function
+    return lambda _, *arguments: function(simplest, *arguments)
 
 
 @cache

@@ -184,7 +184,7 @@ class Multiplier:
             shares[which] = found
         per_change = value * (self.scale.rates * self.scale.weight / mean_time(law))
         cost = block_costs(per_change, exponent, found)
-        if not isinstance(law, Deterministic):
+        if not isinstance(law.simplest, Deterministic):
             cost += float(per_change @ excess(law, rates[which]))
         return Frequencies(shares, cost, weight, int(np.count_nonzero(shares == 0.0)))
 

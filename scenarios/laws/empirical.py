@@ -7,6 +7,7 @@ from pydantic import PrivateAttr, ValidationInfo, model_validator
 from scenarios.base import NonNegative
 from scenarios.columns import read_numbers, resolve_path
 from scenarios.errors import refused
+from scenarios.laws.deterministic import Deterministic
 from scenarios.laws.law import Law
 
 
@@ -30,6 +31,12 @@ class Empirical(Law):
         if not any(value > 0 for value in self.observations):
             raise refused("needs at least one positive observation", key=key)
         return self
+
+    @property
+    def simplest(self) -> Law:
+        """Constant where all observations are equal."""
+        first, *others = self.observations
+        return Deterministic(value=first) if all(each == first for each in others) else self
 
     @property
     def observations(self) -> tuple[float, ...]:

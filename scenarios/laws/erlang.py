@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from scenarios.base import Count, Positive
+from scenarios.laws.exponential import Exponential
 from scenarios.laws.law import Law, any_sd, sd_of, written
 
 
@@ -23,6 +24,11 @@ class Erlang(Law):
     def shape_parameter(self) -> float:
         """The shape."""
         return float(self.shape)
+
+    @property
+    def simplest(self) -> Law:
+        """Exponential with shape 1."""
+        return Exponential(mean=self.mean) if self.shape == 1 else self
 
     @classmethod
     def translated(cls, given: Mapping[str, float]) -> str | None:

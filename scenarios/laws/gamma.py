@@ -9,7 +9,8 @@ from typing import Annotated
 from pydantic import Field
 
 from scenarios.base import Positive
-from scenarios.laws.law import ByShapeOrSd, Law, written
+from scenarios.laws.erlang import Erlang
+from scenarios.laws.law import ROUNDING, ByShapeOrSd, Law, written
 
 
 class Gamma(ByShapeOrSd, Law):
@@ -23,6 +24,14 @@ class Gamma(ByShapeOrSd, Law):
     def shape_with(variation: float) -> float:
         """The inverse of the squared coefficient of variation."""
         return 1.0 / variation / variation
+
+    @property
+    def simplest(self) -> Law:
+        """Erlang, or exponential, with a whole shape."""
+        shape = self.shape_parameter
+        if shape < 1.0 - ROUNDING or abs(shape - round(shape)) > ROUNDING * shape:
+            return self
+        return Erlang(shape=round(shape), mean=self.mean).simplest
 
     @classmethod
     def translated(cls, given: Mapping[str, float]) -> str | None:

@@ -9,6 +9,7 @@ from pydantic import model_validator
 
 from scenarios.base import Positive, Vector
 from scenarios.errors import refused
+from scenarios.laws.exponential import Exponential
 from scenarios.laws.law import Law, any_sd, sd_of, written
 from scenarios.text import counted
 from scenarios.validity import check_probabilities
@@ -28,6 +29,16 @@ class Hyperexponential(Law):
             allowed = f"must have {counted(len(self.probabilities), 'entry')}, one per probability"
             raise refused(allowed, key="rates", value=self.rates)
         return self
+
+    @property
+    def simplest(self) -> Law:
+        """Exponential where all rates that can be drawn are equal."""
+        drawn = [
+            rate
+            for rate, probability in zip(self.rates, self.probabilities, strict=True)
+            if probability > 0
+        ]
+        return Exponential(rate=drawn[0]) if len(set(drawn)) == 1 else self
 
     @classmethod
     def translated(cls, given: Mapping[str, float]) -> str | None:

@@ -12,6 +12,9 @@ from pydantic import model_validator
 from scenarios.base import Positive, Section
 from scenarios.errors import refused
 
+ROUNDING = 1e-12
+"""Parameters that differ by no more are equal: a shape from a standard deviation is rounded."""
+
 
 class Law(Section):
     """The law of a time: its parameters and their checks."""
@@ -23,6 +26,11 @@ class Law(Section):
     def tail_index(self) -> float:
         """From which power on moments are infinite: ``P(X > t)`` falls like t to the minus that."""
         return math.inf
+
+    @property
+    def simplest(self) -> Law:
+        """The same law by the simplest name that it has, where its parameters make it another."""
+        return self
 
     @model_validator(mode="before")
     @classmethod

@@ -32,6 +32,16 @@ class Mixture(Law):
         return self
 
     @property
+    def simplest(self) -> Law:
+        """The law that is drawn for certain, or that all are."""
+        drawn = {
+            law.simplest
+            for probability, law in zip(self.probabilities, self.of, strict=True)
+            if probability
+        }
+        return drawn.pop() if len(drawn) == 1 else self
+
+    @property
     def tail_index(self) -> float:
         """That of the heaviest law which is ever drawn."""
         drawn = zip(self.probabilities, self.of, strict=True)

@@ -9,6 +9,7 @@ from pydantic import model_validator
 
 from scenarios.base import NonNegative, Positive
 from scenarios.errors import refused
+from scenarios.laws.deterministic import Deterministic
 from scenarios.laws.law import Law, written
 
 
@@ -28,14 +29,20 @@ class Uniform(Law):
         if given not in ({"low", "high"}, {"mean", "sd"}):
             raise refused("must have the keys low and high, or mean and sd")
         low, high = self.ends
-        if self.sd is None and high <= low:
-            raise refused(f"must be > low ({low!r})", key="high", value=high)
+        if self.sd is None and high < low:
+            raise refused(f"must be >= low ({low!r})", key="high", value=high)
         if self.mean is not None and self.sd is not None:
             largest = self.mean / math.sqrt(3.0)
             if self.sd > largest or high <= low:
                 allowed = f"must be at most mean / sqrt(3) = {largest:.6g}, no time being negative"
                 raise refused(f"{allowed}, and at least 1e-15 means", key="sd", value=self.sd)
         return self
+
+    @property
+    def simplest(self) -> Law:
+        """Constant without a width."""
+        low, high = self.ends
+        return Deterministic(value=high) if low == high else self
 
     @property
     def ends(self) -> tuple[float, float]:

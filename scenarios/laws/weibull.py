@@ -9,7 +9,8 @@ from typing import Annotated
 from pydantic import Field
 
 from scenarios.base import Positive
-from scenarios.laws.law import ByShapeOrSd, Law, written
+from scenarios.laws.exponential import Exponential
+from scenarios.laws.law import ROUNDING, ByShapeOrSd, Law, written
 
 _HALVINGS = 100
 """More than a number has digits."""
@@ -33,6 +34,12 @@ class Weibull(ByShapeOrSd, Law):
             found = math.lgamma(1.0 + 2.0 * power) - 2.0 * math.lgamma(1.0 + power)
             low, high = (middle, high) if found < spread else (low, middle)
         return math.exp(-(low + high) / 2)
+
+    @property
+    def simplest(self) -> Law:
+        """Exponential with shape 1."""
+        is_exponential = abs(self.shape_parameter - 1.0) <= ROUNDING
+        return Exponential(mean=self.mean) if is_exponential else self
 
     @property
     def scale(self) -> float:
