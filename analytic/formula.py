@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from numbers import Real
 from typing import Any, Literal, get_args
 
 from analytic.refusal import NoAnswerError
 from scenarios import MEASURES, Scenario
+from scenarios.base import nearest
 from scenarios.measures import Subject
 
 Kind = Literal["exact", "lower bound", "upper bound", "asymptotic", "approximation"]
@@ -145,9 +145,7 @@ class Prediction:
     def __post_init__(self) -> None:
         """Refuse what could never be compared."""
         if self.measure not in MEASURES:
-            near = get_close_matches(str(self.measure), MEASURES, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise ValueError(f"{self.measure!r} is not a measure{hint}")
+            raise ValueError(f"{self.measure!r} is not a measure{nearest(self.measure, MEASURES)}")
         if self.kind not in get_args(Kind):
             raise ValueError(f"kind {self.kind!r} must be one of {', '.join(get_args(Kind))}")
         if not isinstance(self.value, Real) or not math.isfinite(self.value):

@@ -32,6 +32,9 @@ QUOTE = '"'
 _LONGEST_GUESSED = 100
 """Characters of a name up to which it is guessed what was meant."""
 
+_ONE_SLIP_IN = 3
+"""Letters of a name among which one may be wrong for it to be guessed."""
+
 _LEAST_BEGINNING = 3
 """Characters that the beginning of a name needs to stand for it."""
 
@@ -68,8 +71,31 @@ def most_like(given: object, known: typing.Iterable[str], cutoff: float = 0.6) -
     begun = [name for name in names if name.startswith(asked)]
     if begun and len(asked) >= _LEAST_BEGINNING:
         return names[min(begun, key=len)]
-    near = get_close_matches(asked, names, n=1, cutoff=cutoff)
-    return names[near[0]] if near else None
+    near = get_close_matches(asked, names, n=len(names) or 1, cutoff=cutoff)
+    return next((names[name] for name in near if _is_close(asked, name)), None)
+
+
+def _is_close(asked: str, name: str) -> bool:
+    """Whether two thirds of what is asked for are the beginning of a name, or it has a few slips.
+
+    Words may have much in common and be others: vacation, activation.
+    """
+    beginning = asked[: -(-2 * len(asked) // 3)]
+    slips = max(len(asked) // _ONE_SLIP_IN, 1)
+    return name.startswith(beginning) or _slips(asked, name) <= slips
+
+
+def _slips(asked: str, name: str) -> int:
+    """Letters to change, add, leave out or swap with the next that lead from one to the other."""
+    before, row = list[int](), list(range(len(name) + 1))
+    for place, letter in enumerate(asked):
+        earlier, before, row = before, row, [place + 1]
+        for other, expected in enumerate(name):
+            least = min(before[other] + (letter != expected), before[other + 1] + 1, row[other] + 1)
+            if place and other and (letter, asked[place - 1]) == (name[other - 1], expected):
+                least = min(least, earlier[other - 1] + 1)
+            row.append(least)
+    return row[-1]
 
 
 def nearest(given: object, known: typing.Iterable[str], quote: str = "") -> str:
