@@ -283,6 +283,24 @@ def planned_policy(scenario: Scenario) -> str | None:
     return None
 
 
+def index_policy(scenario: Scenario) -> str | None:
+    """An index says which page is next: how often each is accessed depends on the window."""
+    is_index = isinstance(policy_of(scenario), IndexPolicy)
+    return None if is_index else "no index says which page is next"
+
+
+def policy_with_frequencies(scenario: Scenario) -> str | None:
+    """The accessing policy is given the frequencies of the pages, or a list of them."""
+    is_index = isinstance(policy_of(scenario), IndexPolicy)
+    return "an index says which page is next" if is_index else None
+
+
+def slots_of_run(scenario: Scenario) -> tuple[int, int]:
+    """About how many accesses lie before the warm-up's end, and before the horizon."""
+    time = time_per_access(scenario)
+    return int(scenario.run.warmup / time), math.ceil(scenario.run.horizon / time)
+
+
 def slots_of_long_run(scenario: Scenario) -> int:
     """Slots in which a plan without a period shows its long run.
 

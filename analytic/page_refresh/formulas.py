@@ -24,6 +24,7 @@ from analytic.page_refresh.hosts import (
     hosts_never_wait,
     mean_known,
     planned_slots,
+    slots_in_window,
     waits_or_shared,
 )
 from analytic.page_refresh.obsolescence import (
@@ -50,7 +51,7 @@ from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.accessing.index import IndexPolicy
-from scenarios.accessing.policy import Periodic
+from scenarios.accessing.policy import Indices, Periodic
 from scenarios.arrays import Array
 from scenarios.page_data import realised_shares
 from scenarios.processes import gap_law
@@ -168,15 +169,27 @@ def _realised_shares(scenario: Scenario, accessed: AccessedPages) -> Array:
     """
     if isinstance(accessed.policy, IndexPolicy):
         skipped, sequence = planned_slots(scenario)
-        counts = np.bincount(sequence[skipped:], minlength=accessed.pages.count)
-        return counts / (len(sequence) - skipped)
+        return _counted_shares(sequence[skipped:], accessed)
     return realised_shares(accessed.policy, accessed.pages)
+
+
+def _counted_shares(sequence: Indices, accessed: AccessedPages) -> Array:
+    shares: Array = np.bincount(sequence, minlength=accessed.pages.count) / len(sequence)
+    return shares
 
 
 def _crawling(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
-    shares = _realised_shares(scenario, accessed)
-    failure = accessed.robots.failure_probability
+    return _crawling_at(realised_shares(accessed.policy, accessed.pages), scenario)
+
+
+def _crawling_in_window(scenario: Scenario) -> Values:
+    shares = _counted_shares(slots_in_window(scenario), accessed_pages(scenario))
+    return _crawling_at(shares, scenario)
+
+
+def _crawling_at(shares: Array, scenario: Scenario) -> Values:
+    failure = accessed_pages(scenario).robots.failure_probability
     rates = np.zeros(len(shares))
     for access, robots in conditions.active_accesses(scenario):
         law = gap_law(access)
@@ -250,6 +263,17 @@ def _guaranteed_golden(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
     bound = proportional_bound(accessed.change_rates, law_between_accesses(scenario))
     yield "weighted_obsolescence", None, WORST_GOLDEN_RATIO * _price(accessed) * bound
+
+
+_CRAWLED = (
+    conditions.has_pages,
+    conditions.robots_always_work,
+    conditions.independent_accesses,
+    conditions.resolved_frequencies,
+    hosts_never_wait,
+    failures_in_proportion,
+)
+"""Conditions under which pages are delivered as often as they are accessed."""
 
 
 _WITH_FAILURES = (
@@ -470,15 +494,19 @@ FORMULAS: tuple[Formula, ...] = (
         function=crawl_rates,
         kind="exact",
         origin="printed",
-        conditions=(
-            conditions.has_pages,
-            conditions.robots_always_work,
-            conditions.independent_accesses,
-            conditions.resolved_frequencies,
-            hosts_never_wait,
-            failures_in_proportion,
-        ),
+        conditions=(*_CRAWLED, conditions.policy_with_frequencies),
         evaluate=_crawling,
+    ),
+    Formula(
+        paper="coffman1998",
+        number="section 2, over the window",
+        quantity="deliveries of each page per unit time and their shares, as an index has them",
+        latex=r"\nu_i=\frac{n_i}{n}\cdot\frac{R}{\mathbb{E}X}",
+        function=crawl_rates,
+        kind="exact",
+        origin="own",
+        conditions=(*_CRAWLED, conditions.index_policy),
+        evaluate=_crawling_in_window,
     ),
     Formula(
         paper="coffman1998",

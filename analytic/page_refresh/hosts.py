@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic import page_conditions as conditions
-from analytic.page_conditions import AccessedPages, accessed_pages, is_planned
+from analytic.page_conditions import MOST_SLOTS, AccessedPages, accessed_pages, is_planned
 from analytic.transforms import shortest
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
@@ -87,6 +87,18 @@ def _least_distances(scenario: Scenario) -> Array:
     least = np.full(pages.host_count, np.inf)
     np.minimum.at(least, hosts[order[1:]], gaps)
     return np.where(np.isinf(least), float(len(sequence)), least)
+
+
+def slots_in_window(scenario: Scenario) -> Indices:
+    """About which pages a plan accesses in the window; of 2^24 accesses at most.
+
+    The simulation's number of accesses is random by the square root of it.
+    """
+    accessed = accessed_pages(scenario)
+    assert is_planned(accessed.policy)
+    skipped, slots = conditions.slots_of_run(scenario)
+    slots = min(max(slots, 1), MOST_SLOTS)
+    return _first_slots(accessed.policy, accessed.pages, slots)[min(skipped, slots - 1) :]
 
 
 def planned_slots(scenario: Scenario) -> tuple[int, Indices]:

@@ -21,6 +21,8 @@ import sim
 from analytic import Comparison, Prediction, compare, overall, predict, resolve, scope_of
 from analytic.crosscheck import PAGE_FLOOR
 from analytic.significance import (
+    MOST_REPLICATIONS,
+    TooRareError,
     critical_value,
     holm,
     replications_to_see,
@@ -619,3 +621,27 @@ def test_quantiles_without_an_exact_value_are_said_to_have_none(servers: int) ->
     (line,) = quantile_lines(heavy, *predict(heavy))
     assert line.startswith("no exact sojourn_quantile: ")
     assert "lognormal" in line
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 3e-223, 1e-100, 1e-12])
+def test_a_prediction_as_small_as_a_float_has_a_verdict(size: float) -> None:
+    """Its square, and what it is one of so many of, are no numbers any more."""
+    found = results(("loss_probability", 0.0, 0.0), count=10, events=1000)
+    row = only([exact("loss_probability", size)], found)
+    assert row.verdict == "inconclusive"
+    assert row.replications_needed is not None
+    assert 10 < row.replications_needed <= MOST_REPLICATIONS
+
+
+def test_what_a_million_replications_do_not_settle_is_too_rare() -> None:
+    seen = replications_to_see(0.02, 0.1, 0.0, 1, 10)
+    assert seen is not None
+    assert 10 < seen < MOST_REPLICATIONS
+    with pytest.raises(TooRareError):
+        replications_to_see(0.02, 1e3, 0.0, 1, 10)
+    found = results(("sojourn_time", 1.0, 1e3), count=10)
+    row = only([exact("sojourn_time", 1.0)], found)
+    assert row.too_rare
+    assert row.replications_needed is None
+    (line, *_) = summary_lines(load("one-robot"), [row], "inconclusive", found)
+    assert line == "1 row inconclusive: more than a simulation can count; see `crawlsim rare`"

@@ -88,9 +88,15 @@ def test_the_longest_memory_counts_and_an_unknown_one_is_a_twentieth_of_the_hori
     slow = {"mmpp": {"Q": [[-0.001, 0.001], [0.002, -0.002]], "rates": [1.0, 0.1]}}
     mixed = queue({"robots.access_time": slow, "run.horizon": 90_000.0})
     assert suggested_warmup(mixed)[0] >= 10 / 0.003 * (1 - 1e-9)
-    uniform = {"uniform": {"low": 0.5, "high": 1.5}}
-    unknown = queue({"robots.access_time": uniform, "run.horizon": 900.0})
+    stuck = {"D": [[[-1.0, 0.0], [0.0, -2.0]], [[1.0, 0.0], [0.0, 2.0]]]}
+    modes = {"modes": [{"bmap": stuck}] * 3}
+    unknown = queue({"robots.deliveries": modes, "run.horizon": 900.0})
     assert suggested_warmup(unknown) == (45.0, "a twentieth of the horizon: nothing else is known")
+    uniform = {"uniform": {"low": 0.5, "high": 1.5}}
+    stood_in_for = queue({"robots.access_time": uniform, "run.horizon": 900.0})
+    warmup, rule = suggested_warmup(stood_in_for)
+    assert rule == "the time in which the queue forgets that it was empty"
+    assert 5.0 < warmup < 45.0
 
 
 STAY = "the longest stay of a waiting page"
