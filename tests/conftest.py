@@ -6,14 +6,12 @@ import os
 import signal
 from typing import Any
 
+import profiles
 import pytest
-from hypothesis import settings
 
 from crawlsim.cli import main
 
-settings.register_profile("ours", deadline=None)
-settings.load_profile("ours")
-"""An example that loads a library, or shares the machine, is no error."""
+profiles.register()
 
 os.environ.setdefault("CRAWLSIM_COMPILE", "wait")
 """No test leaves a process behind that compiles."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from pipelines import PIPELINES, pipeline
+from profiles import examples
 from random_systems import large_search_engines, search_engines, server_farms
 from scipy.stats import poisson
 from systems import queue
@@ -73,8 +74,7 @@ def silent(scenario: Scenario, heard: set[str]) -> set[str]:
 
 
 many = settings(
-    max_examples=150,
-    deadline=None,
+    max_examples=examples(150),
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

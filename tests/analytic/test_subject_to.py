@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from scipy.optimize import linprog
 
 from analytic import optimize, predict
@@ -86,7 +87,7 @@ def test_the_best_thresholds_are_the_best_of_those_that_keep_the_bound() -> None
 numbers = st.floats(-5.0, 5.0, allow_nan=False).map(lambda x: round(x, 3))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=12))
 def test_no_mixture_of_any_rules_is_cheaper(points: list[tuple[float, float]]) -> None:
     excess, costs = np.array([(-1.0, 6.0), *points]).T

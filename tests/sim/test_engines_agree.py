@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from profiles import examples
 from random_systems import (
     changing_search_engines,
     page_sets,
@@ -282,8 +283,7 @@ def valid(tables: dict[str, Any]) -> Scenario:
 
 
 randomly = settings(
-    deadline=None,
-    max_examples=int(os.environ.get("CRAWLSIM_EXAMPLES", "150")),
+    max_examples=examples(150),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from profiles import examples
 from scipy.integrate import quad, solve_ivp
 
 from analytic import course_of, predict
@@ -230,7 +231,7 @@ def test_pages_in_a_fixed_order(available: int) -> None:
     assert_told(scenario, followed(scenario, delivered_in_order(scenario, TEMPLATE, 0.7)))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(
     st.lists(
         st.fixed_dictionaries(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from over_time import COUNTED, Stretch, stretches
+from profiles import examples
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.sparse import csr_array
@@ -162,7 +163,7 @@ def interventions(draw: st.DrawFn) -> dict[str, Any]:
     return {"at": at} | known
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(
     robots=st.sampled_from(ACCESSES),
     activation=st.sampled_from([{"static": 2}, {"threshold": {"robots": [2, 1], "at": [1]}}]),

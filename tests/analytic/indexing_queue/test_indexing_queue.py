@@ -20,6 +20,7 @@ import oracles
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 from analytic import conditions, indexing_queue, predict, relaxation_time_of, robot_control
 from analytic.indexing_queue import (
@@ -358,9 +359,7 @@ def systems(draw: st.DrawFn, kind: str) -> Scenario:
 @pytest.mark.parametrize(
     "kind", ["trips", "switching", "modes", "thinned", "marked", "independent"]
 )
-@settings(
-    derandomize=True, deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
-)
+@settings(derandomize=True, max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_random_systems_are_those_of_the_enumerated_chain(kind: str, data: st.DataObject) -> None:
     scenario = data.draw(systems(kind))

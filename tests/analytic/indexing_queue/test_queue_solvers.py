@@ -17,6 +17,7 @@ import oracles
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from scipy.linalg import expm
 from test_indexing_queue import (
     BATCHES,
@@ -225,8 +226,7 @@ def test_large_chains_are_solved_as_small_ones(name: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("kind", ["modes", "switching", "trips"])
 @settings(
     derandomize=True,
-    deadline=None,
-    max_examples=20,
+    max_examples=examples(20),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())

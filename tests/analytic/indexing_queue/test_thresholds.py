@@ -16,6 +16,7 @@ import oracles
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 import sim
 from analytic import compare, optimize, predict, resolve
@@ -380,7 +381,7 @@ def predicted_cost(scenario: Scenario, policy: Policy) -> float:
     return next((each.value for each in rows if each.measure == "control_cost"), math.nan)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_no_policy_is_better_than_the_optimum(data: st.DataObject) -> None:
     """The formula of the index, which solves one chain at a time, is the other side."""
@@ -392,7 +393,7 @@ def test_no_policy_is_better_than_the_optimum(data: st.DataObject) -> None:
     assert not cost < search.optimum.cost * (1 - RELATIVE)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(systems(), st.sampled_from([1e-9, 1e-3, 1e9]))
 def test_the_unit_of_time_does_not_matter(scenario: Scenario, unit: float) -> None:
     """All rates times `unit`: costs per page have to be divided by it, those per time do not."""
@@ -422,7 +423,7 @@ def scaled(entries: Any, unit: float, key: str = "") -> Any:
     return entries / unit if key == "mean" else entries
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(st.integers(0, 3), st.integers(0, 2), st.floats(0.0, 10.0))
 def test_a_number_that_delivers_as_another_changes_nothing(
     places: int, doubled: int, loss: float

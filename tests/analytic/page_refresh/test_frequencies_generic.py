@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
@@ -109,7 +109,6 @@ def at_random(rates: Any, weights: Any, law: Any) -> tuple[Any, Any]:
     return cost, lambda share: -weights / q * (b / (b + share)) ** 2
 
 
-@settings(deadline=None)
 @given(problems, st.sampled_from(LAWS))
 def test_the_optimum_is_that_of_a_generic_solver(problem: Any, law: Any) -> None:
     """(7) and (12)-(15), both ways to 1e-10; many of the frequencies are 0."""

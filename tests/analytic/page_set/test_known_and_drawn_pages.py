@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from scipy.integrate import quad
 
 import sim
@@ -107,7 +108,7 @@ def test_the_chain_is_that_of_all_states_written_out(rates: tuple[float, ...]) -
     assert found.indexed == pytest.approx(without_changes["fresh"], rel=2e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(st.floats(0.05, 0.8), st.floats(0.05, 2.0), st.floats(0.0, 3.0), st.floats(1.0, 5.0))
 def test_copies_are_fewer_than_pages_and_pages_found_gone_are_those_that_came(
     known: float, death: float, change: float, access: float

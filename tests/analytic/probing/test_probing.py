@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 import sim
 from analytic import compare, overall, predict, resolve
@@ -124,7 +125,7 @@ MOMENTS = st.builds(
 
 
 @given(some_rates(), some_rates(), MOMENTS, MOMENTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 def test_the_integrals_of_an_interval_are_those_of_the_definitions(
     updates: Rate, importance: Rate, one: Fraction, other: Fraction
 ) -> None:
@@ -138,7 +139,7 @@ def test_the_integrals_of_an_interval_are_those_of_the_definitions(
 
 
 @given(some_rates(), some_rates(), st.lists(MOMENTS, min_size=3, max_size=3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_an_interval_is_its_two_parts_joined(
     updates: Rate, importance: Rate, moments: list[Fraction]
 ) -> None:
@@ -290,7 +291,7 @@ def _ends(times: tuple[float, ...]) -> tuple[list[float], list[float]]:
 
 
 @given(some_rates(), some_rates(), st.integers(2, 12))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_a_threshold_makes_all_costs_equal_or_there_is_none(
     updates: Rate, importance: Rate, probes: int
 ) -> None:
@@ -487,7 +488,7 @@ def cycle_of(rate: Rate) -> rates.Cycle:
 
 
 @given(some_rates(), MOMENTS, MOMENTS, st.sampled_from([0, 5, 10**6]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_the_integral_of_a_rate_is_that_of_its_pieces(
     rate: Rate, one: Fraction, other: Fraction, periods: int
 ) -> None:
@@ -501,7 +502,7 @@ def test_the_integral_of_a_rate_is_that_of_its_pieces(
 
 
 @given(some_rates(), st.floats(0, 1e4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_an_update_comes_when_its_expected_number_is_reached(rate: Rate, target: float) -> None:
     known = cycle_of(rate)
     time = rates.reached(known, target)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analytic import Prediction, optimize, predict, resolve
@@ -101,7 +101,6 @@ def systems(draw: Any) -> tuple[Scenario, list[int]]:
     return system(updates, importance, probes, minimum_spacing=spacing), aparts
 
 
-@settings(deadline=None)
 @given(given_system=systems())
 def test_nothing_on_the_grid_is_better(given_system: tuple[Scenario, list[int]]) -> None:
     """Every choice of slots of every source is looked at."""
@@ -116,7 +115,6 @@ def test_nothing_on_the_grid_is_better(given_system: tuple[Scenario, list[int]])
     assert sum(found.decision["probes"]) == scenario.probing.probes
 
 
-@settings(deadline=None)
 @given(given_system=systems(), at_once=st.integers(1, 2), by_split=st.booleans())
 def test_nothing_with_so_many_at_one_time_is_better(
     given_system: tuple[Scenario, list[int]], at_once: int, by_split: bool
@@ -187,7 +185,6 @@ def test_a_search_that_leaves_the_split_alone_is_refuted() -> None:
     assert wrong > 1.1 * least_by_hand(scenario, [1, 1])
 
 
-@settings(deadline=None)
 @given(given_system=systems(), seed=st.integers(0, 1000))
 def test_no_times_whatever_cost_less_than_the_bound(
     given_system: tuple[Scenario, list[int]], seed: int

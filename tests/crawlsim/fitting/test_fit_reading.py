@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 from crawlsim.fitting import Trace, read_trace
 from crawlsim.fitting.csv_lines import Block, table_of
@@ -182,7 +183,7 @@ def test_quotes(tmp_path: Path) -> None:
 FIELDS = st.lists(st.sampled_from(["a, b", "c", '"', 'd"e', "", "f,", "8"]), min_size=2, max_size=3)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(FIELDS, min_size=1, max_size=6), st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL])
 )

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from log_files import FIRST, FORMS, REVISIT, SECOND, A, B, Visit, at, cdx, csv, digits, iso, read
+from profiles import examples
 
 from crawlsim.fitting.csv_lines import Broken
 from crawlsim.scheduling.log import VisitLog
@@ -267,7 +268,7 @@ ROWS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500))
 @given(st.lists(ROWS, min_size=1, max_size=3), st.randoms())
 def test_what_visits_found_agrees_with_going_through_them(
     pages: list[list[tuple[int, int, int]]], random: Any
