@@ -198,7 +198,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     sys.settrace(_reaching.on_call)
     yield
     sys.settrace(None)
-    threading.settrace(None)  # type: ignore[arg-type]  # as its documentation has it
+    threading.settrace(None)
     if item.stash.get(_FAILED, False):
         return
     row = [item.nodeid, time.process_time() - start, sorted(_reaching.reached())]

@@ -8,6 +8,7 @@ from typing import Any
 
 import profiles
 import pytest
+from chromium import CHROMIUM, DRIVER
 
 from crawlsim.cli import main
 
@@ -22,6 +23,24 @@ os.environ.pop("COLUMNS", None)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Where the suite runs in the background, whatever it starts would ignore interrupts, too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave to `make test-all` what a test with the mark `by_day` does not name."""
+    if (named := item.get_closest_marker("by_day")) is None:
+        return
+    assert isinstance(item, pytest.Function)
+    if item.callspec.id not in named.args:
+        item.add_marker(pytest.mark.thorough)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Say how to get a browser where there is none; in CI, where there must be one, fail."""
+    if item.get_closest_marker("browser") and not (CHROMIUM and DRIVER):
+        how = "needs a browser: apt install chromium chromium-driver"
+        if os.environ.get("CI") == "true":
+            pytest.fail(how, pytrace=False)
+        pytest.skip(how)
 
 
 @pytest.fixture
