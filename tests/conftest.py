@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from typing import Any
 
 import profiles
@@ -25,12 +26,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+_collected: Counter[tuple[str, str]] = Counter()
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave to `make test-all` what a test with the mark `by_day` does not name."""
-    if (named := item.get_closest_marker("by_day")) is None:
+    """Leave to `make test-all` the parameter sets that the mark `by_day` leaves out."""
+    if (mark := item.get_closest_marker("by_day")) is None:
         return
     assert isinstance(item, pytest.Function)
-    if item.callspec.id not in named.args:
+    function = (item.path.as_posix(), item.originalname)
+    number = _collected[function]
+    _collected[function] += 1
+    name = item.callspec.id
+    named = name in mark.args or not mark.args
+    besides = mark.kwargs.get("besides", ())
+    if not named or name in besides or number % mark.kwargs.get("every", 1):
         item.add_marker(pytest.mark.thorough)
 
 

@@ -322,6 +322,7 @@ def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
+@pytest.mark.thorough
 def test_true_formulas_are_seldom_refuted_and_wrong_ones_are() -> None:
     """3000 families of ten true values, 40 normal replications each (seed 5).
 
@@ -411,6 +412,7 @@ def end_unless_stale(self: Buffer, fate: int, sojourn: float) -> None:
     honest_end(self, fate, sojourn)
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_a_timer_that_is_not_cancelled_at_service_start_disagrees(
     monkeypatch: pytest.MonkeyPatch,
@@ -421,6 +423,7 @@ def test_a_timer_that_is_not_cancelled_at_service_start_disagrees(
     assert verdict(true, true, "simpy") == "disagrees"
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_a_partly_admitted_batch_counted_lost_disagrees(monkeypatch: pytest.MonkeyPatch) -> None:
     true = queue(
@@ -468,6 +471,9 @@ DELIVERIES: dict[str, dict[str, object]] = {
 }
 
 
+@pytest.mark.by_day(
+    besides=("robot-by-robot-independent", "robot-by-robot-thinned", "robot-by-robot-marked")
+)
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", DELIVERIES)
 @pytest.mark.parametrize(
@@ -504,6 +510,18 @@ def shortened(scenario: Scenario) -> Scenario:
     return scenario.with_({"run.horizon": run.warmup + window, "run.seed": 2})
 
 
+@pytest.mark.by_day(
+    every=15,
+    besides=(
+        "cold-start",
+        "failing-pool",
+        "indexer-outage",
+        "pages-come-and-go",
+        "pipeline-page-change",
+        "shops-at-dawn",
+        "surge",
+    ),
+)
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", library_names())
 def test_no_library_scenario_disagrees_when_shortened(name: str) -> None:

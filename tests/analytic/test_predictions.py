@@ -109,6 +109,15 @@ def test_a_warm_up_is_suggested_for_any_system(tables: Tables) -> None:
     assert 0 <= suggested_warmup(longest)[0] < 1e99
 
 
+@pytest.mark.by_day(
+    every=4,
+    besides=(
+        "prices0-cyclic, gamma",
+        "prices0-cyclic, gamma, heard up to a level",
+        "prices2-cyclic, gamma",
+        "prices2-cyclic, gamma, heard up to a level",
+    ),
+)
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("prices", [{"loss": 1.0}, {"response": 1.0}, {"staleness": 1.0}])

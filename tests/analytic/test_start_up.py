@@ -114,6 +114,20 @@ def test_a_large_queue_has_its_relaxation_time(monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
+@pytest.mark.by_day(
+    every=3,
+    besides=(
+        "bursty-robots",
+        "marked-robots",
+        "optimal-switching-by-phase",
+        "optimal-switching-response",
+        "optimal-thresholds-variable-patience",
+        "pipeline-bigger-buffer",
+        "shops-at-dawn",
+        "talim-optimal-switching",
+        "talim-switching",
+    ),
+)
 @pytest.mark.parametrize("name", library_names())
 def test_no_ready_scenario_has_a_short_warmup(name: str) -> None:
     scenario = resolve(load(name))
@@ -265,6 +279,7 @@ def test_a_page_that_is_seldom_visited_excuses_no_other_page() -> None:
     assert equal.of(exact("weighted_obsolescence", 0.5), 0.4) == pytest.approx(0.1)
 
 
+@pytest.mark.thorough
 def test_a_start_that_was_warned_of_refutes_nothing() -> None:
     """From an empty buffer without a warm-up: the time that it starves is far too long."""
     heavy = queue(

@@ -168,6 +168,11 @@ def measured(queue: ControlledQueue, targets: list[int]) -> RuleMeasures | None:
         return None
 
 
+@pytest.mark.by_day(
+    "False-False-obsolescence_probability",
+    "False-False-mean_active_robots",
+    "False-True-obsolescence_probability",
+)
 @pytest.mark.parametrize("measure", BOUNDED)
 @pytest.mark.parametrize("above", [False, True])
 @pytest.mark.parametrize("stale", [False, True])
@@ -302,6 +307,18 @@ def points_of(scenario: Scenario, rules: Rules, measure: str) -> list[tuple[floa
     return points
 
 
+@pytest.mark.by_day(
+    besides=(
+        "loss_probability-False-0.35-free",
+        "loss_probability-False-0.35-switching",
+        "starvation_probability-False-0.5-free",
+        "starvation_probability-False-0.5-switching",
+        "throughput-True-0.6-free",
+        "throughput-True-0.6-switching",
+        "mean_active_robots-False-0.45-free",
+        "mean_active_robots-False-0.45-switching",
+    )
+)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
     ("measure", "above", "share"),
@@ -340,6 +357,7 @@ def test_every_family_against_all_its_rules(
     assert mixed == bool(programme.fun < costs[kept].min() * (1 - 1e-8))
 
 
+@pytest.mark.thorough
 def test_a_mixture_of_choices_is_told_by_where_its_rules_differ() -> None:
     scenario = load("one-fast-three-slow")
     found = best_within(scenario, "switching", Limit("loss_probability", False, 0.002))
@@ -362,6 +380,7 @@ def test_a_mixture_of_choices_is_told_by_where_its_rules_differ() -> None:
     assert lossy[0] < 0.002 < lossy[1]
 
 
+@pytest.mark.thorough
 def test_a_single_rule_that_is_not_proved_says_so() -> None:
     scenario = load("one-fast-three-slow")
     found = best_within(scenario, "switching", Limit("starvation_probability", False, 0.02))

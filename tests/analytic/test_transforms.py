@@ -179,6 +179,7 @@ def density(law: Distribution, t: float) -> float:
     return float(np.array(law.alpha) @ expm(generator * t) @ -generator.sum(axis=1))
 
 
+@pytest.mark.by_day(besides=("gamma", "phase-type"))
 @pytest.mark.parametrize(
     ("law", "low", "high"),
     [

@@ -31,6 +31,7 @@ EXACT = [FOUR, "--kind", "exact", "--target"]
 ORDERED = ["--set", "buffer.obsolescence.erlang={shape=2,mean=5.0}"]
 
 
+@pytest.mark.thorough
 def test_the_promised_json(crawlsim: Any) -> None:
     code, out, err = crawlsim(
         "optimize", FOUR, "talim-static-k5", "--target", "threshold", "--json"
@@ -120,6 +121,7 @@ def test_levels_and_phases_are_told_written_and_drawn(
     assert 'activation.optimal = "levels" is levels = [2, 2, 2, 1, 2, 1, 1]' in err
 
 
+@pytest.mark.by_day(every=2)
 @pytest.mark.parametrize(
     ("name", "target", "left_out"),
     [
@@ -185,6 +187,16 @@ def test_files_of_others_are_not_replaced(
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
 
+@pytest.mark.by_day(
+    besides=(
+        "static-.pdf-begins",
+        "threshold-.png-begins",
+        "threshold-.pdf-begins",
+        "switching-.svg-begins",
+        "switching-.png-begins",
+        "switching-.pdf-begins",
+    )
+)
 @pytest.mark.parametrize(
     ("ending", "begins"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")]
 )

@@ -78,6 +78,7 @@ def keys_of_schema() -> set[str]:
     return keys
 
 
+@pytest.mark.thorough
 def test_every_key_has_its_type_its_default_and_what_is_allowed() -> None:
     assert len(keys_of_schema()) > 60
     for key in keys_of_schema():
@@ -267,6 +268,7 @@ def undescribed(thing: Any) -> set[str]:
     return set(inspect.signature(thing).parameters) - known
 
 
+@pytest.mark.thorough
 def test_every_public_name_is_documented_with_all_its_parameters() -> None:
     missing = {
         f"{package}.{name}": undescribed(thing)

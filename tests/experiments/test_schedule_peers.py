@@ -224,6 +224,7 @@ def test_histories_are_read_in_any_order(tmp_path: Path) -> None:
         assert history.time.tolist() == [10.0, 0.0, 86400.0]
 
 
+@pytest.mark.thorough
 def test_our_schedule_saves_on_made_up_sites() -> None:
     """At least 8 % over uniform visits, on average over three sites, and no window below -10 %.
 

@@ -91,6 +91,16 @@ def numbers(row: Estimate) -> tuple[float, ...]:
     return row.estimate, row.standard_error, row.low, row.high, row.sample
 
 
+@pytest.mark.by_day(
+    besides=(
+        "drawn-simpy",
+        "three robots-simpy",
+        "hosts and clients-simpy",
+        "equal weights-simpy",
+        "through a buffer-simpy",
+        "in turn through a buffer-simpy",
+    )
+)
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_and_rows_give_the_same_bits(kind: str, engine: str) -> None:

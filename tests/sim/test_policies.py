@@ -219,6 +219,7 @@ def verdict(simulated: Scenario, predicted: Scenario) -> str:
     return overall(compare(predict(predicted)[0], sim.run(simulated), (), weights))
 
 
+@pytest.mark.by_day(every=5)
 @pytest.mark.statistical
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("policy", NEW)

@@ -418,6 +418,7 @@ STEADY = {
 }
 
 
+@pytest.mark.by_day(besides=("oscillating",))
 @pytest.mark.parametrize("sections", [{}, STEADY], ids=["decaying", "oscillating"])
 def test_recovery_ends_with_the_last_crossing(sections: dict[str, Any]) -> None:
     scenario = system({"at": 2.5, "until": 4.25, "service_speed": 0.3}, **sections)
@@ -487,6 +488,7 @@ def test_decisions_are_made_without_interventions_and_say_so() -> None:
     assert decided.interventions == changed.interventions
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shift", [0.0, 1.0], ids=["right", "off by one interval"])
 def test_check_judges_every_number_of_the_course(shift: float) -> None:
     """Planted: numbers of an interval under the end of the next one. One false alarm in 1000."""

@@ -124,6 +124,7 @@ def numbers_of(scenario: Scenario) -> range:
     return range(lowest, scenario.robots.available + 1)
 
 
+@pytest.mark.by_day(besides=("both", "timers"))
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_no_rule_of_all_is_better(name: str) -> None:
     """Up to 1,024 rules of level and phases: the least of all is the bound, and is attained."""

@@ -238,6 +238,17 @@ def assert_as_enumerated(scenario: Scenario) -> None:
     assert required <= {(each.measure, each.subject) for each in predictions}
 
 
+@pytest.mark.by_day(
+    besides=(
+        "batches-partly",
+        "batches-complete",
+        "threshold-above-the-capacity",
+        "independent-reject-ordered",
+        "switching",
+        "switching-phases-of-service",
+        "switching-by-phase",
+    )
+)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_predictions_are_those_of_the_enumerated_chain(name: str) -> None:
     assert_as_enumerated(SYSTEMS[name])
@@ -856,6 +867,9 @@ REFUSED: dict[str, Scenario] = {
 }
 
 
+@pytest.mark.by_day(
+    every=2, besides=("the queue has 5001 levels, limit 5000", "its chain has 20401 states")
+)
 @pytest.mark.parametrize("reason", REFUSED)
 def test_a_formula_that_does_not_cover_a_scenario_says_why(reason: str) -> None:
     assert reason in [one for each in predict(REFUSED[reason])[1] for one in each.reasons]

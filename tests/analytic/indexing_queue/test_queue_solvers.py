@@ -133,6 +133,18 @@ def largest_error(law: Any, exact: Any) -> float:
 # -- each method against elimination -------------------------------------------------------------
 
 
+@pytest.mark.by_day(
+    besides=(
+        "h2-1000.0",
+        "h2-1000000.0",
+        "slow-1000.0",
+        "slow-1000000.0",
+        "erlang-1000000.0",
+        "cycle-1000.0",
+        "cycle-1000000.0",
+        "far-apart-1000000.0",
+    )
+)
 @pytest.mark.parametrize("load", [1e-3, 1.0, 1e3, 1e6])
 @pytest.mark.parametrize(
     ("waiting", "timer"),
@@ -210,6 +222,7 @@ def test_large_chains_with_alike_phases_are_those_with_one(admission: str) -> No
     assert found[0] == pytest.approx(found[1], rel=1e-11, nan_ok=True)
 
 
+@pytest.mark.by_day(every=2, besides=("switching-by-phase", "cycle-batches-complete"))
 @pytest.mark.parametrize("name", [n for n in BY_PHASES if "lifo" not in n and "push" not in n])
 def test_large_chains_are_solved_as_small_ones(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The iteration and the tagged page without matrices, against the enumeration."""
@@ -252,6 +265,7 @@ def test_two_closed_classes_are_counted() -> None:
     assert closed_class_count(built) == 2 == len(closed_classes(dense_generator(built)))
 
 
+@pytest.mark.thorough
 def test_an_iteration_that_is_stopped_early_gives_nothing() -> None:
     with pytest.raises(NotConvergedError, match="left a relative error"):
         iterate(chain(5), tolerance=0.0)
@@ -433,6 +447,7 @@ def solved(scenario: Scenario) -> tuple[QueueChain, Any]:
     return built, solve_chain(built).stationary
 
 
+@pytest.mark.by_day(besides=("ordered-h2-timers", "batches-complete", "switching-by-phase"))
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_sojourn_laws_are_those_of_the_enumerated_chain(name: str) -> None:
     """Each page followed through the whole system, the matrix exponential of all its states."""
@@ -563,6 +578,7 @@ CLOSURE_ERRORS = {
 """Errors of the mean level and of absolute probabilities: what docs/queue-solvers.md promises."""
 
 
+@pytest.mark.by_day(besides=("overloaded", "far-apart"))
 @pytest.mark.parametrize("name", CLOSURE_ERRORS)
 def test_the_closure_is_as_good_as_the_documentation_says(name: str) -> None:
     timer, load, error = CLOSURE_ERRORS[name]

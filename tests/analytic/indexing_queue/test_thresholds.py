@@ -165,6 +165,9 @@ def assert_as_enumerated(scenario: Scenario, search: ThresholdSearch) -> None:
     assert (search.optimum.robots, search.optimum.at) == shortest
 
 
+@pytest.mark.by_day(
+    besides=("ordered-timers", "batches-rejected", "batches-complete", "none-allowed-and-priced")
+)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_policy_costs_what_the_enumerated_chain_says(name: str) -> None:
     assert_as_enumerated(SYSTEMS[name], best_thresholds(SYSTEMS[name]))
@@ -185,6 +188,7 @@ def each_one_lower(by_level: list[int]) -> Policy:
     return robots, tuple(sum(one >= number for one in shifted) - 1 for number in robots[:-1])
 
 
+@pytest.mark.by_day(besides=("batches-rejected",))
 @pytest.mark.parametrize("name", ["exponential", "ordered-timers", "batches-rejected"])
 def test_the_comparison_notices_thresholds_off_by_one(name: str) -> None:
     search = below(best_thresholds(SYSTEMS[name]))

@@ -97,6 +97,7 @@ def written_out(*rates: float) -> dict[str, float]:
     }
 
 
+@pytest.mark.by_day(besides=("rates1", "rates2"))
 @pytest.mark.parametrize("rates", [(0.1, 0.6, 0.3, 2.0), (0.15, 0.9, 0.0, 1.1), (0.2, 1.0, 4.0, 3)])
 def test_the_chain_is_that_of_all_states_written_out(rates: tuple[float, ...]) -> None:
     """Of so few pages that more than seven are as good as impossible."""

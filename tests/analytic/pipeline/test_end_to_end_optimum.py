@@ -188,6 +188,7 @@ def test_of_very_many_policies_some_are_searched_and_it_is_said() -> None:
     assert len(found.search.curves) == 6
 
 
+@pytest.mark.thorough
 def test_switching_is_better_than_by_the_other_criterion_alone() -> None:
     scenario = example(6, 4, costs={"loss": 1e-9, "starvation": 1.5e-9, "staleness": 2.5})
     found = optimize(scenario, "switching")
@@ -246,6 +247,7 @@ def test_a_policy_that_draws_no_pages_gets_the_frequencies_without_a_buffer() ->
     assert any("without a buffer" in note for note in found.notes)
 
 
+@pytest.mark.by_day(besides=("changes4-threshold-at most 20000 are searched",))
 @pytest.mark.parametrize(
     ("changes", "target", "reason"),
     [

@@ -623,6 +623,7 @@ def test_updates_that_get_lost_or_cost_too_much_are_noticed(
         spoiled.check(4.0, 0)
 
 
+@pytest.mark.thorough
 def test_chunks_of_replications_on_workers_change_nothing() -> None:
     scenario = monitor({"run.replications": 600})
     with ProcessPoolExecutor(2, get_context("spawn")) as processes:
@@ -643,6 +644,16 @@ def verdict(scenario: Scenario, results: Results, measures: tuple[str, ...] = ()
     return overall(compare(predict(scenario)[0], results, measures or scenario.judged))
 
 
+@pytest.mark.by_day(
+    besides=(
+        "dbworld-uniform",
+        "dbworld-threshold",
+        "micronet-uniform",
+        "micronet-threshold",
+        "micronet-first-arrival",
+        "micronet-optimal",
+    )
+)
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", LIBRARY)
 def test_simulation_and_formula_agree(name: str) -> None:
@@ -659,6 +670,7 @@ def test_the_freshness_of_the_source_agrees_too(name: str) -> None:
     assert verdict(scenario, results, ("source_freshness",)) == "agrees"
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize(("source", "late"), [("dbworld", 0.1), ("micronet", 0.15)])
 def test_freshness_sees_probes_that_come_late(source: str, late: float) -> None:
@@ -690,6 +702,7 @@ def shifted(scenario: Scenario, hours: float) -> Scenario:
     return scenario.with_("source.importance.breaks", later)
 
 
+@pytest.mark.by_day(besides=("micronet-uniform--1--0.08",))
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "hours", "effect"),
@@ -709,6 +722,7 @@ def test_importance_shifted_by_an_hour_disagrees(name: str, hours: float, effect
     assert verdict(scenario, sim.run(wrong)) == "disagrees"
 
 
+@pytest.mark.by_day(besides=("micronet-1--0.021",))
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "hours", "effect"), [("dbworld", 1, 0.038), ("micronet", 1, -0.021)]

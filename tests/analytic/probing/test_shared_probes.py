@@ -166,6 +166,7 @@ def test_a_limit_that_is_not_kept_is_refuted() -> None:
         limited.with_("probing.policy", best.as_file()["probing"]["policy"])
 
 
+@pytest.mark.thorough
 def test_many_sources_with_one_rhythm_one_at_a_time() -> None:
     """The bound is attained, above that without the limit, and no time has two probes."""
     found = optimize(load("shops-at-dawn"), "probes")

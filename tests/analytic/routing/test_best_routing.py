@@ -538,6 +538,7 @@ def test_a_page_that_hardly_changes_is_left_out_or_not_by_remark_6_1() -> None:
     assert lengths[1] > 2**14
 
 
+@pytest.mark.thorough
 def test_the_bound_of_solve_proves_the_golden_ratio_pages() -> None:
     """246 equal pages that change so slowly that no table ends near its limit."""
     scenario = load("golden-ratio-246")

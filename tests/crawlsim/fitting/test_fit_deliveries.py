@@ -38,6 +38,7 @@ def poisson_batches(rng: np.random.Generator, within: float) -> np.ndarray:
     return np.concatenate(parts)
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize("within", [1e-5, 1e-3])
 def test_the_mean_size_of_batches_is_covered(within: float) -> None:
@@ -66,6 +67,7 @@ def correlated(rng: np.random.Generator, number: int, shape: float) -> np.ndarra
     return gaps
 
 
+@pytest.mark.thorough
 def test_correlation_that_is_dropped_is_said() -> None:
     times = np.cumsum(correlated(np.random.default_rng(23), 4000, 1.0))
     for process in ("renewal", "poisson"):
@@ -77,6 +79,7 @@ def test_correlation_that_is_dropped_is_said() -> None:
     assert "too small" not in " ".join(fit_of(alone, process="renewal").notes)
 
 
+@pytest.mark.thorough
 def test_impossible_correlations_take_the_nearest() -> None:
     """Erlang gaps that keep their law: far more correlation than order two can have."""
     gaps = correlated(np.random.default_rng(25), 4000, 8.0)
@@ -98,6 +101,7 @@ def test_a_bound_is_a_correlation() -> None:
     assert all(correlation_bound(c) <= 0.5 for c in np.geomspace(0.01, 1e6, 50))
 
 
+@pytest.mark.thorough
 def test_ties_of_a_clock_are_no_batches() -> None:
     """Poisson pages by a clock: as many ties as by chance; batches of it are more."""
     times = np.cumsum(np.random.default_rng(24).exponential(1.0, 3000))
@@ -109,6 +113,7 @@ def test_ties_of_a_clock_are_no_batches() -> None:
     assert "clock" not in " ".join(fit_of(times).notes)
 
 
+@pytest.mark.thorough
 def test_correlations_within_chance_give_independent_gaps() -> None:
     """Unless BIC gains ten: of hyperexponential gaps."""
     rng = np.random.default_rng(25)
@@ -244,6 +249,16 @@ NO_BATCHES = {
 }
 
 
+@pytest.mark.by_day(
+    besides=(
+        "Poisson",
+        "gamma, very variable",
+        "Weibull",
+        "hyperexponential, balanced, variation 3",
+        "MMPP, rates 0.1 and 1, quickly",
+        "MMPP, rates 1 and 10, rarely fast",
+    )
+)
 @pytest.mark.parametrize("name", NO_BATCHES)
 def test_streams_without_batches_give_none(name: str) -> None:
     """Eight streams each: an error of one in ten would be seen with a probability of 0.57."""
@@ -265,6 +280,7 @@ def test_a_doubt_names_the_option() -> None:
     assert "in doubt" not in said
 
 
+@pytest.mark.thorough
 def test_a_stream_that_is_nothing_but_poisson_raises_no_doubt() -> None:
     notes = " ".join(fit_of(np.cumsum(np.random.default_rng(79).exponential(1.0, 3000))).notes)
     assert "doubt" not in notes

@@ -434,6 +434,7 @@ def test_the_likelihood_of_gaps_is_that_of_the_matrices() -> None:
     assert likelihood_of(gaps, alike) == pytest.approx(-gaps.sum())
 
 
+@pytest.mark.thorough
 def test_regular_deliveries_get_a_renewal_process_and_a_note() -> None:
     gaps = np.random.default_rng(15).gamma(6.0, 1.0, 3000)
     found = fit_deliveries(batches_of(np.append(0.0, np.cumsum(gaps))))
@@ -515,6 +516,7 @@ def test_many_observations_are_put_together_without_harm() -> None:
     assert log_likelihood(together, law) == pytest.approx(one_by_one, rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_the_true_family_has_the_least_criterion() -> None:
     rng = np.random.default_rng(18)
     assert fit_sizes(rng.exponential(3.0, 4000)).best.name == "exponential"

@@ -47,6 +47,7 @@ def paid(log: ChangeLog, plan: crawlsim.scheduling.Schedule, cut: float, every: 
     return float(1 - stale_times(changes, visits, cut, cut + YEAR)[pages].sum() / even)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["visits", "changes"])
 @pytest.mark.statistical
 def test_a_plan_pays_in_the_years_that_follow(kind: str) -> None:
@@ -111,6 +112,7 @@ def test_a_robot_that_visits_at_random_breaks_the_promise(monkeypatch: pytest.Mo
     assert found.simulated > 1.3 * found.expected
 
 
+@pytest.mark.thorough
 def test_a_promise_of_another_plan_is_not_kept() -> None:
     """Errors planted in the plan, and in the promise."""
     log, _ = poisson_log(120)
@@ -122,6 +124,7 @@ def test_a_promise_of_another_plan_is_not_kept() -> None:
     assert not simulated_plan(replace(plan, expected={**plan.expected, "plan": part})).keeps
 
 
+@pytest.mark.thorough
 def test_the_back_test_replays_four_of_five_years() -> None:
     log = bursty_site(200, 8.0, 5)
     end = float(log.time.max())
