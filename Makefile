@@ -33,7 +33,7 @@ lint: $(VENV)/.installed-test
 # checked and as plain Python, where a debugger can follow them.
 test-all: docs test-bounds test-thorough test-interpreted
 
-KERNELS := tests/sim tests/analytic
+KERNELS := tests/sim tests/crawlsim/fitting $(wildcard tests/analytic/*/)
 
 test-bounds: $(VENV)/.installed-test
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n $(JOBS) --dist loadfile -m "not nightly" \
