@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -22,6 +24,7 @@ def collected(hash_seed: str) -> list[str]:
     return [line for line in found.stdout.splitlines() if "::" in line]
 
 
+@pytest.mark.thorough
 def test_two_workers_find_the_same_tests_under_ids_that_can_be_read() -> None:
     """Two seconds apart and with other hash seeds: neither a clock nor a set may name a test."""
     start = time.monotonic()

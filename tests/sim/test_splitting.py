@@ -101,6 +101,7 @@ def test_without_a_split_the_counts_are_those_of_a_plain_run(name: str) -> None:
     assert paths.lost.sum() == plain.lost
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_paths_that_the_horizon_ends_start_again() -> None:
     """A window of ten services, most paths still high at its end: delivered pages by their weights.
@@ -123,6 +124,7 @@ def test_any_number_of_workers_finds_the_same() -> None:
     assert rare_losses(scenario, seed=3, precision=0.5) != alone
 
 
+@pytest.mark.thorough
 def test_pages_and_clients_are_left_out() -> None:
     """Losses do not depend on them."""
     with_pages = load("pipeline-light").with_({"buffer.obsolescence": "never"})
