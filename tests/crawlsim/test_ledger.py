@@ -47,7 +47,6 @@ def test_an_error_of_a_hundredth_is_more_than_the_digits_leave_open(paper: str) 
         assert whole or of_a_paper or not row.agrees_with(1.01 * float(number)), row
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("paper", TITLES)
 def test_every_number_is_what_it_is_stated_to_be(paper: str) -> None:
     assert [row.item for row, outcome in verified(paper) if outcome is False] == []

@@ -277,6 +277,18 @@ def test_rounds_with_pages_drawn_at_random() -> None:
         assert_allclose(told["crawl_rate", page][-1], 3 * share / 0.7)
 
 
+def test_rounds_with_pages_drawn_at_random_that_change_at_another_rate() -> None:
+    """The same course, if all rates are so many times as large from the start."""
+    run = {"horizon": 7.0, "warmup": 1.0, "observe": 1.75}
+    changed = [{"at": 0.0, "change_factor": 2.5}]
+    scenario = system(CONSTANT, DRAWN, interventions=changed, run=run)
+    faster = {"change_rates": [2.5 * rate for rate in RATES], "weights": WEIGHTS}
+    other = system(CONSTANT, DRAWN, interventions=[], run=run, pages=faster)
+    found, expected = (course_of(each).course.columns for each in (scenario, other))
+    for key in expected:
+        assert_allclose(found[key][1:], expected[key][1:], atol=1e-14, err_msg=str(key))
+
+
 def test_the_periodic_regime_is_where_a_long_course_ends() -> None:
     nightly = [
         {"at": 3.0, "until": 5.0, "every": 10.0, "robots": 1},

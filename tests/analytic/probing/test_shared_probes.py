@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from analytic import Prediction, optimize, predict, resolve
 from analytic.optimum import NoOptimumError
-from analytic.probing import Profile, expected_cost
+from analytic.probing import Profile, expected_cost, profile_of
+from analytic.probing.profile import step_error
 from analytic.probing.shared import best_budget
 from analytic.probing.sources import natural_split
 from scenarios import Scenario, ScenarioError, load, scenario_from
@@ -256,6 +257,19 @@ def test_smooth_rates_of_several_sources() -> None:
         (both,) = _costs(rows, kind)
         (single,) = _costs(alone, kind)
         assert both == pytest.approx(2 * single, rel=1e-12)
+
+
+def test_the_sides_of_a_smooth_rate_are_as_far_as_the_steps_can_be_off() -> None:
+    """Of the cost by what the formula of the error gives, of freshness by twice that of updates."""
+    scenario = resolve(load("smooth-day", {"probing.policy": "uniform"}))
+    rows = {(row.measure, row.kind): row.value for row in predict(scenario)[0]}
+    assert scenario.source is not None
+    cost, freshness = step_error(scenario.source, profile_of(scenario))
+    assert cost > 0.0
+    for measure, off in (("obsolescence_cost", cost), ("source_freshness", freshness)):
+        value = rows[measure, "exact"]
+        assert rows[measure, "lower bound"] == pytest.approx(value - off, rel=1e-12)
+        assert rows[measure, "upper bound"] == pytest.approx(value + off, rel=1e-12)
 
 
 def _costs(rows: Sequence[Prediction], kind: str) -> list[float]:

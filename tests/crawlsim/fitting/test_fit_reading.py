@@ -351,6 +351,25 @@ def test_fourteen_digits_are_a_time(tmp_path: Path) -> None:
     assert trace.values[0] == written.values[0]
 
 
+@pytest.mark.parametrize(
+    ("unit", "elapsed"),
+    [
+        ("second", 366 * 24 * 60 * 60.0),
+        ("minute", 366 * 24 * 60.0),
+        ("hour", 366 * 24.0),
+        ("day", 366.0),
+        ("week", 366 / 7),
+        ("year", 366 / 365.25),
+    ],
+)
+def test_a_leap_year_in_every_unit(tmp_path: Path, unit: str, elapsed: float) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text("page,time\na,2020-01-01\na,2021-01-01\n")
+    trace = read_trace(path, time_unit=unit)
+    assert trace.time_unit == unit
+    assert np.diff(trace.values).tolist() == [pytest.approx(elapsed, rel=1e-12)]
+
+
 @pytest.mark.parametrize("digits", ["20171330223850", "20170730243850", "12345678901234"])
 def test_fourteen_digits_that_are_no_time_are_a_number(tmp_path: Path, digits: str) -> None:
     trace = read(tmp_path, f"time\n{digits}\n5\n")
