@@ -48,7 +48,7 @@ test-interpreted: $(VENV)/.installed-test
 
 # What is long: statistical studies, large systems, and every library scenario at its own settings.
 # The last result stands in docs/nightly.md.
-test-nightly: $(VENV)/.installed-test check-library
+test-nightly: $(VENV)/.installed-test
 	$(BIN)/pytest -n $(JOBS) -m "nightly or hypothesis" --hypothesis-profile night
 
 check-library: $(VENV)/.installed

@@ -9,7 +9,9 @@ which of these lines (`experiments.reaching`); then every error is planted by it
 the tree, and those tests run, the nearest and quickest first, until one fails. What was found
 stands in DIR: `drawn.json`, `reached.jsonl`, `found.jsonl`, the survivors as diffs. A run that was
 broken off goes on where it was. Of a survivor that changes nothing write the number and the reason
-into `equivalent.toml` (``17 = "rounds the same"``), and call again: it does not count.
+into `equivalent.toml` (``17 = "rounds the same"``), and call again: it does not count. Once tests
+have been added, `reached.jsonl` and the lines of the survivors in `found.jsonl` have to go. With
+--check the verdicts of the library at its own settings are asked about errors of sim and analytic.
 
 mutmut and cosmic-ray were looked at. Both choose tests by the lines that Python traces, of which
 there are none in machine code: a third of what decides here, `sim.rules` and the engine's loops,
@@ -37,6 +39,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("scenarios", "sim", "analytic", "crawlsim")
@@ -61,8 +64,12 @@ _OPERATORS = {
 _SIGNS = {ast.Add: ("+", "-"), ast.Sub: ("-", "+")}
 _WORDS = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil", "ceil": "floor"}
 
-_FIRST = 20.0
-"""Seconds of tests that run before all others are collected."""
+_BESIDE = ("experiments", "tests", "docs", "notebooks", "benchmarks", "papers")
+"""Folders that tests read."""
+
+_NOTHING_RAN = 5
+_FIRST, _MANY = 20.0, 200
+"""Seconds and number of tests that run before all others are collected."""
 
 _PATIENCE = (120.0, 10.0)
 """Seconds, and times as long as the tests took before, after which they are given up."""
@@ -388,6 +395,33 @@ def _compiles(mutant: Mutant) -> bool:
 # --- running --------------------------------------------------------------------------------------
 
 
+class Net(NamedTuple):
+    """What is to see the errors.
+
+    Attributes
+    ----------
+    name : str
+        In the names of files.
+    options : tuple of str
+        Of pytest.
+    where : tuple of str
+        Where its tests are.
+    packages : tuple of str
+        Whose errors it is there for.
+    """
+
+    name: str = ""
+    options: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    packages: tuple[str, ...] = PACKAGES
+
+
+VERDICTS = Net(
+    "-by-check", ("-m", "nightly"), ("tests/crawlsim/test_library.py",), ("sim", "analytic")
+)
+"""`crawlsim check` of the library, at its own settings."""
+
+
 class Tree:
     """A copy of the repository, in which one error at a time is planted.
 
@@ -398,15 +432,8 @@ class Tree:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in (
-            *PACKAGES,
-            "experiments",
-            "tests",
-            "docs",
-            "notebooks",
-            "benchmarks",
-            "papers",
-        ):
+        self._passes: dict[str, bool] = {"": True}
+        for name in (*PACKAGES, *_BESIDE):
             if (ROOT / name).is_dir():
                 ignored = shutil.ignore_patterns("__pycache__", "_build")
                 shutil.copytree(ROOT / name, folder / name, ignore=ignored, dirs_exist_ok=True)
@@ -417,15 +444,7 @@ class Tree:
         self, *options: str, more: Mapping[str, str], seconds: float | None = None
     ) -> int | None:
         """The exit code of pytest in this tree; None where it was given up."""
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "experiments.reaching",
-        ]
+        plugins = ("-p", "no:cacheprovider", "-p", "experiments.reaching")
         kept = {
             "NUMBA_CACHE_DIR": str(self.folder / "build/machine-code"),
             "PYTHONPYCACHEPREFIX": str(self.folder / "build/bytecode"),
@@ -433,7 +452,7 @@ class Tree:
         }
         with (self.folder / "pytest.log").open("w") as log:
             running = subprocess.Popen(
-                [*command, *options],
+                [sys.executable, "-m", "pytest", *plugins, *options],
                 cwd=self.folder,
                 env={**os.environ, **kept, **more},
                 stdout=log,
@@ -448,6 +467,21 @@ class Tree:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(running.pid, signal.SIGKILL)
                 running.wait()
+
+    def runs(self, chosen: Sequence[Reached], net: Net) -> int | None:
+        """The exit code of some tests in their order, up to the first that fails."""
+        names = self.folder / "chosen.txt"
+        names.write_text("\n".join(each.test for each in chosen))
+        files = dict.fromkeys(_file(each.test) for each in chosen)
+        limit = _PATIENCE[0] + _PATIENCE[1] * sum(each.seconds for each in chosen)
+        more = {"CHOSEN": str(names.absolute())}
+        return self.pytest("-x", *net.options, *files, more=more, seconds=limit)
+
+    def passes(self, test: str, net: Net) -> bool:
+        """Whether a test passes by itself without an error planted; where it runs, any does."""
+        if test not in self._passes:
+            self._passes[test] = self.runs([Reached(test, 0.0, frozenset())], net) == 0
+        return self._passes[test]
 
     def first_failure(self) -> str:
         """The test that failed in the last run."""
@@ -465,17 +499,15 @@ class Reached:
     mutants: frozenset[int]
 
 
-def measured(folder: Path, tree: Tree, jobs: int) -> list[Reached]:
-    """Which tests reach which errors: one run of the suite, kept in a file."""
-    kept = folder / "reached.jsonl"
+def measured(folder: Path, tree: Tree, jobs: int, net: Net) -> list[Reached]:
+    """Which tests reach which errors: one run of them all, kept in a file."""
+    kept = folder / f"reached{net.name}.jsonl"
     if not kept.exists():
-        parts = folder / "reached"
+        parts = folder / f"reached{net.name}"
         parts.mkdir(exist_ok=True)
-        places = {
-            "REACHING": str(folder.absolute() / "drawn.json"),
-            "REACHED": str(parts.absolute()),
-        }
-        tree.pytest("-n", str(jobs), "--dist", "loadfile", more=places)
+        more = {"REACHING": str(folder.absolute() / "drawn.json"), "REACHED": str(parts.absolute())}
+        spread = ("-n", str(jobs), "--dist", "worksteal" if net.where else "loadfile")
+        tree.pytest(*spread, *net.options, *net.where, more=more)
         lines = [line for part in sorted(parts.iterdir()) for line in part.read_text().splitlines()]
         kept.write_text("\n".join(lines) + "\n")
     rows = [json.loads(line) for line in kept.read_text().splitlines()]
@@ -511,41 +543,52 @@ def _file(test: str) -> str:
     return test.partition("::")[0]
 
 
-def fate(number: int, mutant: Mutant, tests: Sequence[Reached], tree: Tree) -> dict[str, object]:
-    """What becomes of an error, and the test that sees it."""
-    first: list[Reached] = []
+def fate(
+    number: int, mutant: Mutant, tests: Sequence[Reached], tree: Tree, net: Net
+) -> dict[str, object]:
+    """What becomes of an error, and the test that sees it.
+
+    A test that fails without the error as well, because it runs alone, has seen nothing.
+    """
     rest = ordered(number, mutant, tests)
-    while rest and sum(each.seconds for each in first) < _FIRST and len(first) < 200:
+    first: list[Reached] = []
+    while rest and sum(each.seconds for each in first) < _FIRST and len(first) < _MANY:
         first.append(rest.pop(0))
     place = tree.folder / mutant.file
-    place.write_text(mutant.text(), "utf-8")
-    found, seen_by = "survived", ""
-    try:
-        for chosen in filter(None, (first, rest)):
-            names = tree.folder / "chosen.txt"
-            names.write_text("\n".join(each.test for each in chosen))
-            files = dict.fromkeys(_file(each.test) for each in chosen)
-            limit = _PATIENCE[0] + _PATIENCE[1] * sum(each.seconds for each in chosen)
-            code = tree.pytest("-x", *files, more={"CHOSEN": str(names.absolute())}, seconds=limit)
-            if code:
-                found, seen_by = "killed", tree.first_failure()
-            elif code is None:
-                found = "timed out"
-            if code != 0:
-                break
-    finally:
-        shutil.copy2(ROOT / mutant.file, place)
-    return {"number": number, "fate": found, "by": seen_by, "tests": len(first) + len(rest)}
+    waiting = [part for part in (first, rest) if part]
+    while waiting:
+        place.write_text(mutant.text(), "utf-8")
+        try:
+            code = tree.runs(waiting[0], net)
+            seen_by = tree.first_failure()
+        finally:
+            shutil.copy2(ROOT / mutant.file, place)
+        if code is None:
+            return {"number": number, "fate": "timed out", "by": seen_by}
+        if code in (0, _NOTHING_RAN):
+            waiting.pop(0)
+        elif tree.passes(seen_by, net):
+            return {"number": number, "fate": "killed", "by": seen_by}
+        else:
+            waiting[0] = [each for each in waiting[0] if each.test != seen_by]
+            waiting = [part for part in waiting if part]
+    return {"number": number, "fate": "survived", "by": "", "tests": len(first) + len(rest)}
 
 
-def run(drawn: Sequence[Mutant], tests: Sequence[Reached], folder: Path, trees: list[Tree]) -> None:
+def run(
+    drawn: Sequence[Mutant],
+    tests: Sequence[Reached],
+    folder: Path,
+    trees: Sequence[Tree],
+    net: Net,
+) -> None:
     """Plant what has not been planted yet, and write what becomes of it."""
-    kept = folder / "found.jsonl"
-    done = (
-        {json.loads(line)["number"] for line in kept.read_text().splitlines()}
-        if kept.exists()
-        else set()
-    )
+    done = {row["number"] for row in _rows(folder, net)}
+    waiting = [
+        number
+        for number, each in enumerate(drawn)
+        if number not in done and each.package in net.packages
+    ]
     free: SimpleQueue[Tree] = SimpleQueue()
     for tree in trees:
         free.put(tree)
@@ -553,35 +596,37 @@ def run(drawn: Sequence[Mutant], tests: Sequence[Reached], folder: Path, trees: 
     def plant(number: int) -> dict[str, object]:
         tree = free.get()
         try:
-            return fate(number, drawn[number], tests, tree)
+            return fate(number, drawn[number], tests, tree, net)
         finally:
             free.put(tree)
 
-    waiting = [number for number in range(len(drawn)) if number not in done]
     with ThreadPoolExecutor(len(trees)) as pool:
-        for row in pool.map(plant, waiting):
-            number = int(str(row["number"]))
+        for number, row in zip(waiting, pool.map(plant, waiting), strict=True):
             mutant = drawn[number]
             if row["fate"] == "survived":
-                (folder / f"survivor-{number:03}.diff").write_text(mutant.diff())
-            with kept.open("a") as file:
+                (folder / f"survivor{net.name}-{number:03}.diff").write_text(mutant.diff())
+            with (folder / f"found{net.name}.jsonl").open("a") as file:
                 file.write(json.dumps(row) + "\n")
-            print(f"{number}: {mutant.file}:{mutant.line} {mutant.kind}: {row}", file=sys.stderr)
+            print(f"{mutant.file}:{mutant.line} {mutant.kind}: {row}", file=sys.stderr, flush=True)
+
+
+def _rows(folder: Path, net: Net) -> list[dict[str, Any]]:
+    """What was found so far."""
+    kept = folder / f"found{net.name}.jsonl"
+    return [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
 
 
 # --- telling --------------------------------------------------------------------------------------
 
 
-def fates(drawn: Sequence[Mutant], folder: Path) -> list[tuple[Mutant, str]]:
+def fates(drawn: Sequence[Mutant], folder: Path, net: Net) -> list[tuple[Mutant, str]]:
     """Every error that was planted, with what became of it."""
     judged = folder / "equivalent.toml"
-    equivalent = (
-        {int(each) for each in tomllib.loads(judged.read_text())} if judged.exists() else set()
-    )
-    rows = [json.loads(line) for line in (folder / "found.jsonl").read_text().splitlines()]
+    known = tomllib.loads(judged.read_text("utf-8")) if judged.exists() else {}
+    equivalent = {int(each) for each in known}
     return [
         (drawn[row["number"]], "equivalent" if row["number"] in equivalent else row["fate"])
-        for row in rows
+        for row in _rows(folder, net)
     ]
 
 
@@ -606,6 +651,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--draw", action="store_true", help="only write what would be planted")
+    parser.add_argument("--check", action="store_true", help="by verdicts of the library instead")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     kept = asked.folder / "drawn.json"
@@ -615,9 +661,11 @@ def main() -> int:
     drawn = [Mutant(**each) for each in json.loads(kept.read_text())]
     if asked.draw:
         return 0
+    net = VERDICTS if asked.check else Net()
     trees = [Tree(asked.folder / f"tree-{number}") for number in range(asked.jobs)]
-    run(drawn, measured(asked.folder, trees[0], asked.jobs), asked.folder, trees)
-    planted = fates(drawn, asked.folder)
+    tests = measured(asked.folder, trees[0], asked.jobs, net)
+    run(drawn, tests, asked.folder, trees, net)
+    planted = fates(drawn, asked.folder, net)
     for title, rows in (
         ("package", [(each.package, found) for each, found in planted]),
         ("kind", [(each.kind, found) for each, found in planted]),

@@ -148,5 +148,4 @@ def test_of_three_errors_one_is_killed_and_two_survive(
         ("survived", ""),
         ("survived", ""),
     ]
-    assert [each["tests"] for each in found] == [2, 2, 0]
     assert "+        pass" in (folder / "survivor-002.diff").read_text()
