@@ -13,7 +13,6 @@ run: $(VENV)/.installed
 	[ $$code -gt 1 ] || echo "The report, with figures: $(CURDIR)/out/report.html"; exit $$code
 
 # What every change runs, in three rings; how long each takes stands in CONTRIBUTING.md.
-test test-all test-nightly: export PYTHONPYCACHEPREFIX := $(CURDIR)/build/bytecode
 test test-all test-nightly: export PYTHONDONTWRITEBYTECODE :=
 test test-all test-nightly: export NUMBA_CACHE_DIR := $(CURDIR)/build/machine-code
 
