@@ -13,8 +13,9 @@ run: $(VENV)/.installed
 	[ $$code -gt 1 ] || echo "The report, with figures: $(CURDIR)/out/report.html"; exit $$code
 
 # What every change runs, in three rings; how long each takes stands in CONTRIBUTING.md.
-test test-all test-nightly: export PYTHONDONTWRITEBYTECODE :=
-test test-all test-nightly: export NUMBA_CACHE_DIR := $(CURDIR)/build/machine-code
+RINGS := test suite test-all test-bounds test-thorough test-interpreted test-nightly
+$(RINGS): export PYTHONDONTWRITEBYTECODE :=
+$(RINGS): export NUMBA_CACHE_DIR := $(CURDIR)/build/machine-code
 
 # The suite as users run it; lint and types take the time that a worker has to wait.
 test: $(VENV)/.installed-test
@@ -32,14 +33,15 @@ lint: $(VENV)/.installed-test
 # checked and as plain Python, where a debugger can follow them.
 test-all: docs test-bounds test-thorough test-interpreted
 
-KERNELS := tests/sim tests/crawlsim/fitting $(wildcard tests/analytic/*/)
+KERNELS := tests/sim tests/crawlsim/fitting $(filter-out %__pycache__/,$(wildcard tests/analytic/*/))
 
 test-bounds: $(VENV)/.installed-test
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n $(JOBS) --dist loadfile -m "not nightly" \
 	--hypothesis-profile all $(KERNELS)
 
 test-thorough: $(VENV)/.installed-test
-	$(BIN)/pytest -n $(JOBS) --dist loadfile -m thorough $(addprefix --ignore=,$(KERNELS))
+	$(BIN)/pytest -n $(JOBS) --dist loadfile -m thorough \
+	--hypothesis-profile all $(addprefix --ignore=,$(KERNELS))
 
 test-interpreted: $(VENV)/.installed-test
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n $(JOBS) -m "not large and not nightly" \
