@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import CodeType, FrameType
@@ -25,6 +25,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
+
+_MOST_CALLS = 300
+"""Calls of a function in one test after which its lines are not followed: all count as reached."""
 
 
 class Reaching:
@@ -44,6 +47,7 @@ class Reaching:
         self._of_kernel: dict[Any, set[int]] = {}
         self._codes: set[CodeType] = set()
         self._kernels: set[Any] = set()
+        self._calls: Counter[CodeType] = Counter()
         self._reached: set[int] = set()
         self._every = set(range(len(mutants)))
         for number, each in enumerate(mutants):
@@ -60,6 +64,7 @@ class Reaching:
         """A test begins."""
         self._codes.clear()
         self._kernels.clear()
+        self._calls.clear()
         self._reached.clear()
 
     def reached(self) -> set[int]:
@@ -88,6 +93,10 @@ class Reaching:
         if lines is None:
             lines = self._of_code[code] = self._wanted(code)
         if not lines or all(numbers <= self._reached for numbers in lines.values()):
+            return None
+        self._calls[code] += 1
+        if self._calls[code] > _MOST_CALLS:
+            self._reached.update(*lines.values())
             return None
 
         def on_line(frame: FrameType, *_: object) -> Any:
