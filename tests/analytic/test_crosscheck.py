@@ -322,7 +322,6 @@ def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
-@pytest.mark.thorough
 def test_true_formulas_are_seldom_refuted_and_wrong_ones_are() -> None:
     """3000 families of ten true values, 40 normal replications each (seed 5).
 

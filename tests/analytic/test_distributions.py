@@ -397,7 +397,6 @@ SLOW = queue(
 """It remembers its empty start for a thousand time units, and has no warm-up at all."""
 
 
-@pytest.mark.thorough
 @pytest.mark.statistical
 def test_a_start_that_was_warned_of_refutes_no_distribution() -> None:
     """Levels at arrivals, far from the exact ones: t above 5 without the start (seed 1)."""

@@ -279,7 +279,6 @@ def test_a_page_that_is_seldom_visited_excuses_no_other_page() -> None:
     assert equal.of(exact("weighted_obsolescence", 0.5), 0.4) == pytest.approx(0.1)
 
 
-@pytest.mark.thorough
 def test_a_start_that_was_warned_of_refutes_nothing() -> None:
     """From an empty buffer without a warm-up: the time that it starves is far too long."""
     heavy = queue(

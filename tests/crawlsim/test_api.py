@@ -102,7 +102,6 @@ def test_a_log_becomes_a_scenario(tmp_path: Path) -> None:
         crawlsim.fit(log, section="servers")
 
 
-@pytest.mark.thorough
 def test_the_figures_keep_their_first_name() -> None:
     assert "crawlsim.report" in modules_after("from analytic.report import plot_levels")
 

@@ -202,7 +202,6 @@ def test_the_choice_is_the_same_for_any_number_of_jobs_and_after_an_interrupt(
             assert (folders[0] / name).read_bytes() == (other / name).read_bytes(), name
 
 
-@pytest.mark.thorough
 def test_the_choice_stands_in_words_in_json_and_in_a_table(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:

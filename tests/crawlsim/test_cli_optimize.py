@@ -31,7 +31,6 @@ EXACT = [FOUR, "--kind", "exact", "--target"]
 ORDERED = ["--set", "buffer.obsolescence.erlang={shape=2,mean=5.0}"]
 
 
-@pytest.mark.thorough
 def test_the_promised_json(crawlsim: Any) -> None:
     code, out, err = crawlsim(
         "optimize", FOUR, "talim-static-k5", "--target", "threshold", "--json"

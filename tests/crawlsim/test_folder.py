@@ -101,7 +101,6 @@ def test_the_provenance_says_who_wrote_what(
     assert document["options"]["vary"] == ["buffer.waiting_places=1,2"]
 
 
-@pytest.mark.thorough
 def test_a_later_command_replaces_what_is_ours_and_nothing_else(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:

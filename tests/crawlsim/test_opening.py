@@ -145,7 +145,6 @@ def test_levels_are_folded_unless_all_rows_are_asked_for(crawlsim: Any, command:
     assert all(f"level_probability {level} " in out for level in range(7))
 
 
-@pytest.mark.thorough
 def test_pages_are_shown_by_their_names_which_never_act(crawlsim: Any, folder: Path) -> None:
     shown = [
         *crawlsim("check", "my.toml", "--out", "out")[1:],

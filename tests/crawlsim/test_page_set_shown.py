@@ -33,7 +33,6 @@ def test_robots_that_do_not_keep_up_are_told(crawlsim: Any) -> None:
     assert "  the robots do not keep up: the list of known pages grows on and on" in out
 
 
-@pytest.mark.thorough
 def test_the_bars_are_the_estimates_and_the_lines_the_exact_shares() -> None:
     scenario = load("pages-come-and-go").with_({"run.horizon": 8000.0, "run.replications": 4})
     results = sim.run(scenario)

@@ -117,7 +117,6 @@ def test_figures_are_drawn(crawlsim: Any, tmp_path: Path) -> None:
         assert out.strip()
 
 
-@pytest.mark.thorough
 def test_figure_7_is_within_its_range_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """95 % of 200 traces, false alarms below 1e-4; with the range of a deviation halved 68 %."""
     rates = probe_policies.profile("micronet", 1)

@@ -93,7 +93,6 @@ def test_further_entries_are_fixed_at_their_first_values() -> None:
     assert figure.get_suptitle() == "at z = 1"
 
 
-@pytest.mark.thorough
 def test_the_report_of_a_sweep_has_the_best_numbers(tmp_path: Path, crawlsim: Any) -> None:
     # The decisions against `optimize` for each cell by itself.
     varied = {"costs.starvation": (0.5, 4.0), "robots.access_time.exponential.rate": (0.2, 0.4)}

@@ -129,7 +129,6 @@ def line_of(ax: Axes, label: str) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
 
 
-@pytest.mark.thorough
 def test_a_course_is_a_line_of_theory_with_points_a_band_and_shaded_interventions() -> None:
     scenario = load("indexer-outage").with_("run.replications", 30)
     results = sim.run(scenario)

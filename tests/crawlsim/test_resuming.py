@@ -155,7 +155,6 @@ def test_a_cell_that_is_not_as_it_was_written_is_computed_again(
     assert "cells/00002.json there is no file" in err
 
 
-@pytest.mark.thorough
 def test_no_link_is_followed_and_no_partial_file_stays(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:
@@ -249,7 +248,6 @@ def test_killed_at_any_moment_a_sweep_goes_on_and_ends_the_same(
     assert tables(killed) == tables(whole)
 
 
-@pytest.mark.thorough
 def test_killed_while_files_are_replaced_a_folder_is_still_ours(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,7 +80,6 @@ def on_terminal(*arguments: str) -> str:
     return text.decode()
 
 
-@pytest.mark.thorough
 def test_names_do_not_act_on_a_terminal(trace: Path) -> None:
     text = on_terminal("fit", str(trace))
     assert "u001b" in text

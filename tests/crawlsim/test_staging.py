@@ -62,7 +62,6 @@ def is_of_one_writer(folder: Path) -> bool:
     return of_one and as_said
 
 
-@pytest.mark.thorough
 def test_two_writers_at_the_same_instant_do_not_mix_their_files(tmp_path: Path) -> None:
     start = str(time.time() + 2)
     arguments = [str(tmp_path), str(TIMES), start]

@@ -78,7 +78,6 @@ def keys_of_schema() -> set[str]:
     return keys
 
 
-@pytest.mark.thorough
 def test_every_key_has_its_type_its_default_and_what_is_allowed() -> None:
     assert len(keys_of_schema()) > 60
     for key in keys_of_schema():

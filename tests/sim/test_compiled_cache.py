@@ -150,7 +150,6 @@ def test_an_edit_changes_the_answer_and_its_undoing_brings_it_back(
         assert kept < compiled_files(tmp_path)
 
 
-@pytest.mark.thorough
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")  # type: ignore[attr-defined]
 def test_kept_code_is_loaded_without_what_it_was_compiled_from(answer: Answer) -> None:
     compiler = "numba.np.arrayobj"  # what numba makes of arrays

@@ -124,7 +124,6 @@ def test_any_number_of_workers_finds_the_same() -> None:
     assert rare_losses(scenario, seed=3, precision=0.5) != alone
 
 
-@pytest.mark.thorough
 def test_pages_and_clients_are_left_out() -> None:
     """Losses do not depend on them."""
     with_pages = load("pipeline-light").with_({"buffer.obsolescence": "never"})

@@ -188,7 +188,6 @@ def test_a_descent_among_too_many_sets_ends_where_no_change_helps(
     assert min(cost(tuple(sorted(each))) for each in near if each) >= least
 
 
-@pytest.mark.thorough
 def test_too_many_sets_are_told() -> None:
     rates = [0.01 * (3 + robot) for robot in range(15)]
     found = analytic.optimize(

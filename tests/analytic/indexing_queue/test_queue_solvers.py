@@ -265,7 +265,6 @@ def test_two_closed_classes_are_counted() -> None:
     assert closed_class_count(built) == 2 == len(closed_classes(dense_generator(built)))
 
 
-@pytest.mark.thorough
 def test_an_iteration_that_is_stopped_early_gives_nothing() -> None:
     with pytest.raises(NotConvergedError, match="left a relative error"):
         iterate(chain(5), tolerance=0.0)

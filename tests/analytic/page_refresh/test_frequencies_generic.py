@@ -109,7 +109,6 @@ def at_random(rates: Any, weights: Any, law: Any) -> tuple[Any, Any]:
     return cost, lambda share: -weights / q * (b / (b + share)) ** 2
 
 
-@pytest.mark.thorough
 @given(problems, st.sampled_from(LAWS))
 def test_the_optimum_is_that_of_a_generic_solver(problem: Any, law: Any) -> None:
     """(7) and (12)-(15), both ways to 1e-10; many of the frequencies are 0."""
@@ -355,7 +354,6 @@ def test_pages_that_always_change_are_not_given_up_for_nothing(
     assert schedule_bound(rates, weights, law) <= least * (1 + 1e-12)
 
 
-@pytest.mark.thorough
 def test_busy_pages_beside_quiet_ones_in_numbers() -> None:
     """Random systems with loads up to 1e4: no generic search around the optimum finds less."""
     generator = np.random.default_rng(8)

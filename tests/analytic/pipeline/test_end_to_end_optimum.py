@@ -188,7 +188,6 @@ def test_of_very_many_policies_some_are_searched_and_it_is_said() -> None:
     assert len(found.search.curves) == 6
 
 
-@pytest.mark.thorough
 def test_switching_is_better_than_by_the_other_criterion_alone() -> None:
     scenario = example(6, 4, costs={"loss": 1e-9, "starvation": 1.5e-9, "staleness": 2.5})
     found = optimize(scenario, "switching")

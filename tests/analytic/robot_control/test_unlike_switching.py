@@ -209,7 +209,6 @@ def all_rules(sizes: tuple[int, ...], levels: int) -> Any:
     return (np.array(rule).reshape(shape) for rule in product(*options))
 
 
-@pytest.mark.thorough
 @given(st.integers(0, 10**6))
 @settings(max_examples=examples(5))
 def test_no_rule_of_all_is_better(seed: int) -> None:

@@ -130,7 +130,6 @@ def test_local_search_finds_the_global_minimum_of_the_finite_horizon(
         assert all(cost(local_minimum(cost, word)) == pytest.approx(least) for word in words)
 
 
-@pytest.mark.thorough
 def test_local_search_on_the_periodic_cost_is_observed_not_proved() -> None:
     """No counterexample up to n = 7 in twenty random pairs of servers."""
     generator = np.random.default_rng(4)

@@ -217,7 +217,6 @@ def test_a_replication_that_takes_long_holds_nothing_up_in_the_end() -> None:
         assert server.end() == ""
 
 
-@pytest.mark.thorough
 def test_its_processes_do_not_outlive_it() -> None:
     server = Server()
     server.events(("until", 2))

@@ -79,7 +79,6 @@ def test_correlation_that_is_dropped_is_said() -> None:
     assert "too small" not in " ".join(fit_of(alone, process="renewal").notes)
 
 
-@pytest.mark.thorough
 def test_impossible_correlations_take_the_nearest() -> None:
     """Erlang gaps that keep their law: far more correlation than order two can have."""
     gaps = correlated(np.random.default_rng(25), 4000, 8.0)
@@ -101,7 +100,6 @@ def test_a_bound_is_a_correlation() -> None:
     assert all(correlation_bound(c) <= 0.5 for c in np.geomspace(0.01, 1e6, 50))
 
 
-@pytest.mark.thorough
 def test_ties_of_a_clock_are_no_batches() -> None:
     """Poisson pages by a clock: as many ties as by chance; batches of it are more."""
     times = np.cumsum(np.random.default_rng(24).exponential(1.0, 3000))
@@ -113,7 +111,6 @@ def test_ties_of_a_clock_are_no_batches() -> None:
     assert "clock" not in " ".join(fit_of(times).notes)
 
 
-@pytest.mark.thorough
 def test_correlations_within_chance_give_independent_gaps() -> None:
     """Unless BIC gains ten: of hyperexponential gaps."""
     rng = np.random.default_rng(25)
@@ -280,7 +277,6 @@ def test_a_doubt_names_the_option() -> None:
     assert "in doubt" not in said
 
 
-@pytest.mark.thorough
 def test_a_stream_that_is_nothing_but_poisson_raises_no_doubt() -> None:
     notes = " ".join(fit_of(np.cumsum(np.random.default_rng(79).exponential(1.0, 3000))).notes)
     assert "doubt" not in notes

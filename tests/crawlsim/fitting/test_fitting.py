@@ -434,7 +434,6 @@ def test_the_likelihood_of_gaps_is_that_of_the_matrices() -> None:
     assert likelihood_of(gaps, alike) == pytest.approx(-gaps.sum())
 
 
-@pytest.mark.thorough
 def test_regular_deliveries_get_a_renewal_process_and_a_note() -> None:
     gaps = np.random.default_rng(15).gamma(6.0, 1.0, 3000)
     found = fit_deliveries(batches_of(np.append(0.0, np.cumsum(gaps))))

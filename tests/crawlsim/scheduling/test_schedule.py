@@ -112,7 +112,6 @@ def test_a_robot_that_visits_at_random_breaks_the_promise(monkeypatch: pytest.Mo
     assert found.simulated > 1.3 * found.expected
 
 
-@pytest.mark.thorough
 def test_a_promise_of_another_plan_is_not_kept() -> None:
     """Errors planted in the plan, and in the promise."""
     log, _ = poisson_log(120)
@@ -124,7 +123,6 @@ def test_a_promise_of_another_plan_is_not_kept() -> None:
     assert not simulated_plan(replace(plan, expected={**plan.expected, "plan": part})).keeps
 
 
-@pytest.mark.thorough
 def test_the_back_test_replays_four_of_five_years() -> None:
     log = bursty_site(200, 8.0, 5)
     end = float(log.time.max())
