@@ -6,38 +6,51 @@ DOCS_VENV := .venv-docs
 JOBS ?= 2
 SHOWCASE := four-robots-one-threshold talim-switching cyclic-constant pipeline-light dbworld-threshold routing-two-servers
 
-.PHONY: run test lint test-bounds test-compiled test-interpreted test-nightly check-library bench docs clean
+.PHONY: run test suite lint test-all test-bounds test-thorough test-interpreted test-nightly check-library bench docs clean
 
 run: $(VENV)/.installed
 	@code=0; $(BIN)/crawlsim check $(SHOWCASE) --jobs $(JOBS) --out out || code=$$?; \
 	[ $$code -gt 1 ] || echo "The report, with figures: $(CURDIR)/out/report.html"; exit $$code
 
-test: lint docs test-bounds test-compiled test-interpreted
+# What every change runs, in three rings; how long each takes stands in CONTRIBUTING.md.
+RINGS := test suite test-all test-bounds test-thorough test-interpreted test-nightly
+$(RINGS): export PYTHONDONTWRITEBYTECODE :=
+$(RINGS): export NUMBA_CACHE_DIR := $(CURDIR)/build/machine-code
+
+# The suite as users run it; lint and types take the time that a worker has to wait.
+test: $(VENV)/.installed-test
+	@$(MAKE) --no-print-directory --jobs 2 lint suite
+
+suite: $(VENV)/.installed-test
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The whole suite, with every index of the compiled engine checked. Its own empty cache: code that
-# was compiled without the checks would be taken from another.
+# What `make test` leaves out: the site, what is thorough, and the kernels' tests with every index
+# checked and as plain Python, where a debugger can follow them.
+test-all: docs test-bounds test-thorough test-interpreted
+
+KERNELS := tests/sim tests/crawlsim/fitting $(filter-out %__pycache__/,$(wildcard tests/analytic/*/))
+
 test-bounds: $(VENV)/.installed-test
-	@cache=$$(mktemp -d); trap 'rm -rf "$$cache"' EXIT; \
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(BIN)/pytest -n $(JOBS)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n $(JOBS) --dist loadfile -m "not nightly" \
+	--hypothesis-profile all $(KERNELS)
 
-# What users run: the engines compiled as usual, and the command line.
-test-compiled: $(VENV)/.installed-test
-	$(BIN)/pytest -n $(JOBS) tests/sim/test_engines_agree.py tests/crawlsim/test_cli.py
+test-thorough: $(VENV)/.installed-test
+	$(BIN)/pytest -n $(JOBS) --dist loadfile -m thorough \
+	--hypothesis-profile all $(addprefix --ignore=,$(KERNELS))
 
-# The same loops as plain Python, where a debugger can follow them.
 test-interpreted: $(VENV)/.installed-test
-	NUMBA_DISABLE_JIT=1 CRAWLSIM_EXAMPLES=20 $(BIN)/pytest -n $(JOBS) -m "not large and not nightly" \
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n $(JOBS) -m "not large and not nightly" \
 	tests/sim/test_engines_agree.py tests/sim/test_ties.py tests/sim/test_feeding.py
 
 # What is long: statistical studies, large systems, and every library scenario at its own settings.
 # The last result stands in docs/nightly.md.
-test-nightly: $(VENV)/.installed-test check-library
-	$(BIN)/pytest -n $(JOBS) -m nightly
+test-nightly: $(VENV)/.installed-test
+	$(BIN)/pytest -n $(JOBS) -m "nightly or hypothesis" --hypothesis-profile night
 
 check-library: $(VENV)/.installed
 	$(BIN)/crawlsim check $$($(BIN)/crawlsim scenarios --names) --jobs $(JOBS)
@@ -84,6 +97,6 @@ $(DOCS_VENV)/.installed: $(DOCS_VENV)/bin/python pyproject.toml constraints.txt
 	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
-$(VENV)/.installed-test: $(VENV)/.installed
+$(VENV)/.installed-test: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
-	@touch $@
+	@touch $(VENV)/.installed $@

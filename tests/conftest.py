@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from typing import Any
 
+import profiles
 import pytest
-from hypothesis import settings
+from chromium import CHROMIUM, DRIVER
 
 from crawlsim.cli import main
 
-settings.register_profile("ours", deadline=None)
-settings.load_profile("ours")
-"""An example that loads a library, or shares the machine, is no error."""
+profiles.register()
 
 os.environ.setdefault("CRAWLSIM_COMPILE", "wait")
 """No test leaves a process behind that compiles."""
@@ -24,6 +24,33 @@ os.environ.pop("COLUMNS", None)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Where the suite runs in the background, whatever it starts would ignore interrupts, too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_collected: Counter[tuple[str, str]] = Counter()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave to `make test-all` the parameter sets that the mark `by_day` leaves out."""
+    if (mark := item.get_closest_marker("by_day")) is None:
+        return
+    assert isinstance(item, pytest.Function)
+    function = (item.path.as_posix(), item.originalname)
+    number = _collected[function]
+    _collected[function] += 1
+    name = item.callspec.id
+    named = name in mark.args or not mark.args
+    besides = mark.kwargs.get("besides", ())
+    if not named or name in besides or number % mark.kwargs.get("every", 1):
+        item.add_marker(pytest.mark.thorough)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Say how to get a browser where there is none; in CI, where there must be one, fail."""
+    if item.get_closest_marker("browser") and not (CHROMIUM and DRIVER):
+        how = "needs a browser: apt install chromium chromium-driver"
+        if os.environ.get("CI") == "true":
+            pytest.fail(how, pytrace=False)
+        pytest.skip(how)
 
 
 @pytest.fixture

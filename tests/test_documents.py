@@ -134,6 +134,7 @@ CALLS = [
 """Those of these files are run by tests/test_how_to.py, which compares what they print."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", dict.fromkeys([*CALLS, *re.findall(CALL, README)]))
 def test_the_commands_of_the_documents_run(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -77,6 +77,9 @@ def site() -> Iterator[tuple[str, list[str]]]:
 ANSWERS = sorted((DOCS / "how-to").glob("*.md"))
 
 
+@pytest.mark.by_day(
+    every=4, besides=("share-one-robot", "cleverer-rule", "index-of-millions", "rare-losses")
+)
 @pytest.mark.parametrize("page", ANSWERS, ids=lambda page: page.stem)
 def test_a_question_of_an_operator_is_answered_as_its_page_says(
     page: Path, crawlsim: Any, monkeypatch: pytest.MonkeyPatch

@@ -267,6 +267,7 @@ def test_one_queue() -> None:
     assert verdicts == ["inconclusive", "agrees"]
 
 
+@pytest.mark.thorough
 def test_intervals() -> None:
     """Eight of a hundred miss; half the width for four times the work; 29 false alarms, and 2."""
     names = as_stored("intervals")
@@ -277,6 +278,7 @@ def test_intervals() -> None:
     assert (names["peeking"][-1], names["patient"][-1]) == pytest.approx((0.29, 0.02))
 
 
+@pytest.mark.thorough
 def test_break_it() -> None:
     """Half the loss and twice the loss; right formulas agree; without a buffer any law will do."""
     names = as_stored("break-it")
@@ -301,6 +303,7 @@ def test_fitting() -> None:
     assert true > 1.4 * really
 
 
+@pytest.mark.thorough
 def test_crawler_log() -> None:
     """The printed statistics; 4, 1 at 2 saves 18 %; few timestamps give the rule, not the cost."""
     names = as_stored("crawler-log")
@@ -327,6 +330,7 @@ def test_crawler_log() -> None:
     assert (parts.believed / least - 1).abs().max() == pytest.approx(0.036, abs=0.005)
 
 
+@pytest.mark.thorough
 def test_more_robots_staler() -> None:
     """Seven robots best, ten and sixteen cost 19 and 46 % more; the fastest page given up."""
     names = as_stored("more-robots-staler")
@@ -345,6 +349,7 @@ def test_more_robots_staler() -> None:
     assert more["best without a buffer"] > more["uniform"] > 0
 
 
+@pytest.mark.thorough
 def test_one_bad_hour() -> None:
     """Full after three minutes; half an hour whatever the outage's length, from five minutes on."""
     names = as_stored("one-bad-hour")
@@ -393,6 +398,7 @@ def test_routing() -> None:
     assert names["crossings"].poisson[2] == pytest.approx(1 + 2**0.5)
 
 
+@pytest.mark.thorough
 def test_switching() -> None:
     """Ten robots 54 % more, one level 25 %; thresholds a third; the bound attained."""
     names = as_stored("switching")
@@ -426,6 +432,7 @@ def test_thresholds() -> None:
     assert names["truth"].optimum.at == (0,)
 
 
+@pytest.mark.thorough
 def test_which_page_next() -> None:
     """The bound by hand; chasing changes is worst; 10 % over the bound, not 4.7."""
     names = as_stored("which-page-next")

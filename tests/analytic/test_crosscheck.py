@@ -413,6 +413,7 @@ def end_unless_stale(self: Buffer, fate: int, sojourn: float) -> None:
     honest_end(self, fate, sojourn)
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_a_timer_that_is_not_cancelled_at_service_start_disagrees(
     monkeypatch: pytest.MonkeyPatch,
@@ -423,6 +424,7 @@ def test_a_timer_that_is_not_cancelled_at_service_start_disagrees(
     assert verdict(true, true, "simpy") == "disagrees"
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_a_partly_admitted_batch_counted_lost_disagrees(monkeypatch: pytest.MonkeyPatch) -> None:
     true = queue(
@@ -470,6 +472,9 @@ DELIVERIES: dict[str, dict[str, object]] = {
 }
 
 
+@pytest.mark.by_day(
+    besides=("robot-by-robot-independent", "robot-by-robot-thinned", "robot-by-robot-marked")
+)
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", DELIVERIES)
 @pytest.mark.parametrize(
@@ -506,6 +511,18 @@ def shortened(scenario: Scenario) -> Scenario:
     return scenario.with_({"run.horizon": run.warmup + window, "run.seed": 2})
 
 
+@pytest.mark.by_day(
+    every=15,
+    besides=(
+        "cold-start",
+        "failing-pool",
+        "indexer-outage",
+        "pages-come-and-go",
+        "pipeline-page-change",
+        "shops-at-dawn",
+        "surge",
+    ),
+)
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", library_names())
 def test_no_library_scenario_disagrees_when_shortened(name: str) -> None:

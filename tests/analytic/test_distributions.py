@@ -102,6 +102,7 @@ def test_the_cycle_without_waiting_places_is_a_service_and_an_idle_time() -> Non
     assert 1 / cycle_rate(chain, law) == pytest.approx(1 + 1 / 1.4, rel=1e-13)
 
 
+@pytest.mark.by_day(besides=("map", "phase-timers"))
 @pytest.mark.parametrize("name", ["map", "phase-timers", "switching-by-phase", "complete"])
 def test_the_mean_of_the_cycle_law_is_one_over_the_rate_of_cycles(name: str) -> None:
     chain, law = solved(EVERY_KIND[name])

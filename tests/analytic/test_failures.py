@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 import sim
 from analytic import FORMULAS, optimize, predict
@@ -49,7 +50,7 @@ def stale_share(cycle: list[int], page: int, mu: float, failure: float, retries:
     return float(sum(stationary[row] for state, row in number.items() if state[3]))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     st.lists(st.integers(0, 2), min_size=1, max_size=5),
     st.floats(0.01, 20.0),

@@ -22,10 +22,13 @@ from analytic.transforms import (
     time_weighted_transform,
 )
 from scenarios.laws import (
+    Deterministic,
     Distribution,
+    Empirical,
     Erlang,
     Exponential,
     Gamma,
+    Hyperexponential,
     Lognormal,
     Mixture,
     Pareto,
@@ -172,3 +175,52 @@ def test_a_law_that_is_never_drawn_changes_nothing(impossible: Distribution) -> 
     assert log_transform(mixture, rates) == pytest.approx(log_transform(law, rates), rel=1e-12)
     assert excess(mixture, rates) == pytest.approx(excess(law, rates), rel=1e-12)
     assert phase_count(mixture) == phase_count(law)
+
+
+def in_other_units(law: Distribution, unit: float) -> Distribution:
+    """The same times, counted in a unit that is so many times shorter."""
+    given = law.model_dump(exclude_none=True)
+    for key in ("mean", "sd", "value", "low", "high", "minimum"):
+        if key in given:
+            given[key] *= unit
+    if "values" in given:
+        given["values"] = tuple(unit * value for value in given["values"])
+    if "rates" in given:
+        given["rates"] = tuple(rate / unit for rate in given["rates"])
+    if "T" in given:
+        given["T"] = tuple(tuple(rate / unit for rate in row) for row in given["T"])
+    if isinstance(law, Mixture):
+        given["of"] = tuple(in_other_units(each, unit) for each in law.of)
+    return type(law)(**given)
+
+
+OTHERS: dict[str, Distribution] = {
+    "deterministic": Deterministic(value=2.0),
+    "exponential": Exponential(mean=0.5),
+    "erlang": Erlang(shape=3, mean=2.0),
+    "gamma": Gamma(shape=0.7, mean=2.0),
+    "uniform": Uniform(low=0.5, high=3.0),
+    "empirical": Empirical(values=(0.25, 1.0, 4.0)),
+    "hyperexponential": Hyperexponential(probabilities=(0.25, 0.75), rates=(0.5, 4.0)),
+    "phase-type": PhaseType(alpha=(0.25, 0.75), T=((-2.0, 1.0), (0.5, -1.5))),
+}
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e3, 2.0**20])
+@pytest.mark.parametrize("law", [*LAWS.values(), *OTHERS.values()], ids=[*LAWS, *OTHERS])
+def test_the_unit_of_time_does_not_matter(law: Distribution, unit: float) -> None:
+    """What holds of means near one holds of microseconds and of years."""
+    other = in_other_units(law, unit)
+    s = np.array([1e-4, 0.3, 1.0, 20.0])
+    times = np.array([0.1, 0.7, 1.3, 5.0])
+    assert mean_time(other) == pytest.approx(unit * mean_time(law), rel=1e-9)
+    assert moments(other)[1] == pytest.approx(unit**2 * moments(law)[1], rel=1e-8)
+    for found, expected in (
+        (log_transform(other, s / unit), log_transform(law, s)),
+        (complement(other, s / unit), complement(law, s)),
+        (survival(other, unit * times), survival(law, times)),
+        (matrix_transform(other, T / unit), matrix_transform(law, T)),
+        (time_weighted_transform(other, T / unit) / unit, time_weighted_transform(law, T)),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(excess(other, s / unit), excess(law, s), rtol=1e-6, atol=1e-12)

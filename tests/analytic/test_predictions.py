@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from pipelines import PIPELINES, pipeline
+from profiles import examples
 from random_systems import large_search_engines, search_engines, server_farms
 from scipy.stats import poisson
 from systems import queue
@@ -73,8 +74,7 @@ def silent(scenario: Scenario, heard: set[str]) -> set[str]:
 
 
 many = settings(
-    max_examples=150,
-    deadline=None,
+    max_examples=examples(150),
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -109,6 +109,15 @@ def test_a_warm_up_is_suggested_for_any_system(tables: Tables) -> None:
     assert 0 <= suggested_warmup(longest)[0] < 1e99
 
 
+@pytest.mark.by_day(
+    every=4,
+    besides=(
+        "prices0-cyclic, gamma",
+        "prices0-cyclic, gamma, heard up to a level",
+        "prices2-cyclic, gamma",
+        "prices2-cyclic, gamma, heard up to a level",
+    ),
+)
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("prices", [{"loss": 1.0}, {"response": 1.0}, {"staleness": 1.0}])

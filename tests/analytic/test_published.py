@@ -203,6 +203,14 @@ def test_the_static_optimum_is_no_other_number_of_robots() -> None:
         assert costs[1] < min(costs[0], costs[2])
 
 
+@pytest.mark.by_day(
+    besides=(
+        "Figure 3 and Table 2-0.1-5-1.4-targets1",
+        "Figure 4-0.1-5-2.0-targets2",
+        "Table 1-0.05-5-1.4-targets4",
+        "Table 1-0.05-5-2.4-targets5",
+    )
+)
 @pytest.mark.parametrize(("table", "rate", "K", "gamma", "targets"), [r[:5] for r in SWITCHING[:9]])
 def test_the_targets_are_optimal_among_their_neighbours(
     table: str, rate: float, K: int, gamma: float, targets: list[int]

@@ -114,6 +114,20 @@ def test_a_large_queue_has_its_relaxation_time(monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
+@pytest.mark.by_day(
+    every=3,
+    besides=(
+        "bursty-robots",
+        "marked-robots",
+        "optimal-switching-by-phase",
+        "optimal-switching-response",
+        "optimal-thresholds-variable-patience",
+        "pipeline-bigger-buffer",
+        "shops-at-dawn",
+        "talim-optimal-switching",
+        "talim-switching",
+    ),
+)
 @pytest.mark.parametrize("name", library_names())
 def test_no_ready_scenario_has_a_short_warmup(name: str) -> None:
     scenario = resolve(load(name))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 import analytic
 import sim
@@ -85,7 +86,7 @@ def vectors(counts: list[int]) -> list[tuple[int, ...]]:
     return sorted(every, key=lambda numbers: (sum(numbers), numbers))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(
     st.lists(
         st.tuples(st.floats(0.05, 1.0), st.integers(1, 3), st.floats(0.0, 0.3)),

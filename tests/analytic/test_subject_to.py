@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from scipy.optimize import linprog
 
 from analytic import optimize, predict
@@ -86,7 +87,7 @@ def test_the_best_thresholds_are_the_best_of_those_that_keep_the_bound() -> None
 numbers = st.floats(-5.0, 5.0, allow_nan=False).map(lambda x: round(x, 3))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=12))
 def test_no_mixture_of_any_rules_is_cheaper(points: list[tuple[float, float]]) -> None:
     excess, costs = np.array([(-1.0, 6.0), *points]).T
@@ -167,6 +168,11 @@ def measured(queue: ControlledQueue, targets: list[int]) -> RuleMeasures | None:
         return None
 
 
+@pytest.mark.by_day(
+    "False-False-obsolescence_probability",
+    "False-False-mean_active_robots",
+    "False-True-obsolescence_probability",
+)
 @pytest.mark.parametrize("measure", BOUNDED)
 @pytest.mark.parametrize("above", [False, True])
 @pytest.mark.parametrize("stale", [False, True])
@@ -301,6 +307,18 @@ def points_of(scenario: Scenario, rules: Rules, measure: str) -> list[tuple[floa
     return points
 
 
+@pytest.mark.by_day(
+    besides=(
+        "loss_probability-False-0.35-free",
+        "loss_probability-False-0.35-switching",
+        "starvation_probability-False-0.5-free",
+        "starvation_probability-False-0.5-switching",
+        "throughput-True-0.6-free",
+        "throughput-True-0.6-switching",
+        "mean_active_robots-False-0.45-free",
+        "mean_active_robots-False-0.45-switching",
+    )
+)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
     ("measure", "above", "share"),
@@ -339,6 +357,7 @@ def test_every_family_against_all_its_rules(
     assert mixed == bool(programme.fun < costs[kept].min() * (1 - 1e-8))
 
 
+@pytest.mark.thorough
 def test_a_mixture_of_choices_is_told_by_where_its_rules_differ() -> None:
     scenario = load("one-fast-three-slow")
     found = best_within(scenario, "switching", Limit("loss_probability", False, 0.002))
@@ -361,6 +380,7 @@ def test_a_mixture_of_choices_is_told_by_where_its_rules_differ() -> None:
     assert lossy[0] < 0.002 < lossy[1]
 
 
+@pytest.mark.thorough
 def test_a_single_rule_that_is_not_proved_says_so() -> None:
     scenario = load("one-fast-three-slow")
     found = best_within(scenario, "switching", Limit("starvation_probability", False, 0.02))

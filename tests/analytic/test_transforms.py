@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from scipy.integrate import quad_vec
 from scipy.linalg import expm
 from scipy.stats import gamma
@@ -108,7 +109,7 @@ LAWS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(law=LAWS, exponent=st.floats(-12, 4))
 @example(law=Exponential(mean=1.0), exponent=-12.0)
 @example(law=Uniform(low=0.0, high=0.125), exponent=4.0)
@@ -178,6 +179,7 @@ def density(law: Distribution, t: float) -> float:
     return float(np.array(law.alpha) @ expm(generator * t) @ -generator.sum(axis=1))
 
 
+@pytest.mark.by_day(besides=("gamma", "phase-type"))
 @pytest.mark.parametrize(
     ("law", "low", "high"),
     [
@@ -206,7 +208,6 @@ def test_two_ways_to_write_a_law_give_one_matrix(law: Distribution, alike: Distr
 
 
 @given(law=LAWS, s=st.floats(1e-6, 30.0))
-@settings(deadline=None)
 def test_a_matrix_of_order_one_is_the_transform(law: Distribution, s: float) -> None:
     expected = float(transform(law, s))
     assert matrix_transform(law, np.array([[-s]]))[0, 0] == pytest.approx(expected, rel=1e-9)

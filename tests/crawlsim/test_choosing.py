@@ -35,12 +35,14 @@ def every(count: int) -> int:
     return count + 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", [10, 40])
 def test_the_boundary_is_crossed_as_rarely_as_promised(first: int) -> None:
     """Of 600 pairs at most 5 % and three standard errors; false alarms of this test: below 1e-3."""
     assert crossing(first, 600) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 600)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", [10, 40])
 def test_a_boundary_of_half_the_height_is_found_out(
     monkeypatch: pytest.MonkeyPatch, first: int
@@ -162,6 +164,7 @@ def test_the_schedule_of_looks_depends_on_nothing_else() -> None:
     assert counts == [10, 20, 30, 40, 50, 60, 72, 86, 103, 123, 147, 176, 211]
 
 
+@pytest.mark.thorough
 def test_the_choice_is_the_same_for_any_number_of_jobs_and_after_an_interrupt(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

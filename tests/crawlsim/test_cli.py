@@ -353,6 +353,7 @@ def test_library_scenarios_judge_known_measures_and_have_a_source() -> None:
         assert set(scenario.judged) <= set(MEASURES)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jobs", ["1", "2", "3"])
 def test_an_interrupt_leaves_nothing_behind(scenario_file: str, tmp_path: Path, jobs: str) -> None:
     out = tmp_path / "out"
@@ -416,6 +417,7 @@ main()
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("jobs", "horizon"), [("1", "2000"), ("2", "1e10")])
 def test_a_defect_is_shown_with_what_brings_it_about(
     scenario_file: str, tmp_path: Path, jobs: str, horizon: str
@@ -446,6 +448,7 @@ def test_times_that_no_clock_can_tell_from_0_are_refused(crawlsim: Any, scenario
     assert crawlsim("solve", scenario_file)[0] == 0
 
 
+@pytest.mark.thorough
 def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
     """Built and installed beside, not over, what the tests use."""
     root = Path(__file__).parents[2]
@@ -507,6 +510,7 @@ def on_terminal(columns: int, *arguments: str) -> list[str]:
     return [re.sub(r"\x1b\[[\d;]*m", "", line) for line in text.decode().splitlines()]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_a_narrow_terminal_shows_fewer_columns_but_cuts_nothing(
     scenario_file: str, columns: int
@@ -551,6 +555,7 @@ def test_a_pipe_is_as_wide_as_columns_says() -> None:
     assert letters[0] == letters[1]
 
 
+@pytest.mark.by_day(besides=("nan", "-80", "columns4"))
 @pytest.mark.parametrize("columns", ["0", "nan", "²", "-80", "9" * 5000])
 def test_what_is_no_width_is_ignored(columns: str) -> None:
     assert run_with({"COLUMNS": columns, "LINES": columns}, "papers") == run_with({}, "papers")
@@ -566,6 +571,7 @@ def test_every_number_has_its_unit(crawlsim: Any, scenario_file: str, command: s
     assert " pages " in rows["mean_in_system"]
 
 
+@pytest.mark.by_day(besides=("arguments0",))
 @pytest.mark.parametrize("arguments", [["solve", "one-robot"], ["solve", "one-robot", "--json"]])
 def test_output_that_cannot_be_written_ends_in_one_line(arguments: list[str]) -> None:
     full = Path("/dev/full")

@@ -52,6 +52,7 @@ KINDS = {
 FIGURES = {"ch": 3, "cr": 2, "de": 3, "si": 1}
 
 
+@pytest.mark.by_day(besides=("deliveries.csv", "sizes.csv", "sizes.csv (access_time)"))
 @pytest.mark.usefixtures("traces")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_written_scenario_works_everywhere(kind: str, crawlsim: Any) -> None:
@@ -143,6 +144,7 @@ def test_shares_that_robots_keep_are_kept(crawlsim: Any) -> None:
     assert after["process"] != before["process"]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("traces")
 def test_a_report_holds_figures_and_notes(crawlsim: Any) -> None:
     for kind, options in KINDS.items():

@@ -162,6 +162,7 @@ def test_what_is_missing_in_parquet_is_no_number(crawlsim: Any, tmp_path: Path) 
     assert "page 1 (counted from 0)" in err
 
 
+@pytest.mark.thorough
 def test_a_cluster_changes_no_bit(crawlsim: Any, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     path = parquet(tmp_path)

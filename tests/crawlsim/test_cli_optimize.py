@@ -120,6 +120,7 @@ def test_levels_and_phases_are_told_written_and_drawn(
     assert 'activation.optimal = "levels" is levels = [2, 2, 2, 1, 2, 1, 1]' in err
 
 
+@pytest.mark.by_day(every=2)
 @pytest.mark.parametrize(
     ("name", "target", "left_out"),
     [
@@ -190,6 +191,16 @@ def test_files_of_others_are_not_replaced(
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
 
+@pytest.mark.by_day(
+    besides=(
+        "static-.pdf-begins",
+        "threshold-.png-begins",
+        "threshold-.pdf-begins",
+        "switching-.svg-begins",
+        "switching-.png-begins",
+        "switching-.pdf-begins",
+    )
+)
 @pytest.mark.parametrize(
     ("ending", "begins"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")]
 )

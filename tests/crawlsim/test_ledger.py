@@ -47,12 +47,12 @@ def test_an_error_of_a_hundredth_is_more_than_the_digits_leave_open(paper: str) 
         assert whole or of_a_paper or not row.agrees_with(1.01 * float(number)), row
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("paper", TITLES)
 def test_every_number_is_what_it_is_stated_to_be(paper: str) -> None:
     assert [row.item for row, outcome in verified(paper) if outcome is False] == []
 
 
+@pytest.mark.thorough
 def test_an_error_in_a_formula_is_named(crawlsim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, _ = crawlsim("paper", "coffman1998", "--verify", "--json")
     outcomes = {row["item"]: row["verified"] for row in json.loads(out)["rows"]}
@@ -86,6 +86,7 @@ def test_a_formula_off_by_one_in_a_thousand_is_seen(
     assert not comes_out(row, computed(paper).numbers[item])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("failure", [ZeroDivisionError, StopIteration, TypeError, RuntimeError])
 def test_a_number_that_is_no_longer_computed_is_not_as_stated(
     failure: type[Exception], monkeypatch: pytest.MonkeyPatch, crawlsim: Any

@@ -16,6 +16,7 @@ def wrong_rows() -> set[str]:
     return {row.item for row, outcome in verified("altman2000") if outcome is False}
 
 
+@pytest.mark.thorough
 def test_an_error_in_the_losses_of_a_map_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong_rows() == set()
     right = losses.map_loss

@@ -64,6 +64,7 @@ def test_what_is_lost_is_shown_with_inputs_of_ours_and_what_follows_is_computed(
     assert "139.5" in printed
 
 
+@pytest.mark.thorough
 def test_from_the_log_of_a_crawler_to_thresholds_that_are_best_for_what_made_it(
     crawlsim: Any,
 ) -> None:

@@ -116,6 +116,7 @@ def planted(path: str) -> Iterator[None]:
     nothing_kept()
 
 
+@pytest.mark.by_day(every=5, besides=("altman2000-analytic.routing.multimodularity.local_minimum",))
 @pytest.mark.parametrize(("paper", "function"), SEEN_IN)
 def test_an_error_of_a_hundredth_is_seen(paper: str, function: str) -> None:
     row = rows_of(paper)[SEEN_IN[paper, function]]
@@ -149,5 +150,6 @@ def test_every_formula_of_a_paper_is_among_them(crawlsim: Any) -> None:
     assert theirs == set(SEEN_IN)
 
 
+@pytest.mark.thorough
 def test_without_an_error_nothing_is_named() -> None:
     assert [row.item for row, outcome in verified("coffman1998") if outcome is False] == []

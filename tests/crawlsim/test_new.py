@@ -34,6 +34,7 @@ def test_every_line_that_is_commented_out_is_a_line_of_a_scenario() -> None:
             assert tomllib.loads(line[2:])
 
 
+@pytest.mark.by_day(besides=("pages,buffer", "activation", "pages", "page_set", "source"))
 @pytest.mark.parametrize(
     "sections", ["pages,buffer", "activation", "pages", "page_set", "servers", "source"]
 )

@@ -53,6 +53,7 @@ def test_the_fit_would_recognise_an_exponential() -> None:
     assert probe_policies.exponential(line) == [True]
 
 
+@pytest.mark.thorough
 def test_the_optimum_comes_nearer_as_the_square_of_the_grid() -> None:
     """With every break on it: below the sharp bound, and far nearer than a slot less would be."""
     for source in probe_policies.SOURCES:
@@ -92,6 +93,7 @@ def test_algorithm_4_as_printed_overwrites_the_diagonal() -> None:
     assert expected_cost(rates, times_of(28.0, 672, path)) == pytest.approx(cost, abs=1e-10)
 
 
+@pytest.mark.thorough
 def test_an_error_in_lemma_3_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     right = profile.join
 
@@ -104,6 +106,7 @@ def test_an_error_in_lemma_3_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong_rows == {"(13)", "Lemma 3"}
 
 
+@pytest.mark.thorough
 def test_figures_are_drawn(crawlsim: Any, tmp_path: Path) -> None:
     assert experiments("dbworld", 3)
     for item in eckstein2005.FIGURES:

@@ -18,6 +18,7 @@ def test_the_estimate_stands_beside_the_formula(crawlsim: Any) -> None:
     assert "counting losses would do as well" in shown
 
 
+@pytest.mark.thorough
 def test_json_has_the_interval_the_splits_and_the_verdict(crawlsim: Any) -> None:
     given = ("rare", "one-robot", "--set", "buffer.waiting_places=40", "--precision", "0.5")
     found = json.loads(crawlsim(*given, "--json")[1])
@@ -27,6 +28,7 @@ def test_json_has_the_interval_the_splits_and_the_verdict(crawlsim: Any) -> None
     assert found["saving"] == pytest.approx(found["plain_events"] / found["events"])
 
 
+@pytest.mark.thorough
 def test_a_precision_that_is_not_reached_is_said(crawlsim: Any) -> None:
     given = ("rare", "one-robot", "--set", "buffer.waiting_places=40", "--precision", "0.01")
     code, shown, said = crawlsim(*given, "--max-replications", "100")

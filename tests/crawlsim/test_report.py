@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html as markup
 import re
-import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chromium import CHROMIUM
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
@@ -38,7 +38,6 @@ from crawlsim.report.words import number
 from scenarios import Estimate, Results, Scenario, load, scenario_from
 
 PROVENANCE = {"crawlsim": "0.1.0", "Python": "3.11.2"}
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 
@@ -452,9 +451,9 @@ def seen_in_browser(page: str, widths: list[int], folder: Path) -> str:
     more = "--disable-background-networking --disable-component-update --disable-sync"
     more += " --virtual-time-budget=5000"
     profile = f"--user-data-dir={folder / 'profile'}"
-    assert BROWSER
+    assert CHROMIUM
     done = subprocess.run(
-        [BROWSER, *flags.split(), *more.split(), profile, "--dump-dom", wrapper.as_uri()],
+        [CHROMIUM, *flags.split(), *more.split(), profile, "--dump-dom", wrapper.as_uri()],
         capture_output=True,
         text=True,
         timeout=60,
@@ -480,7 +479,7 @@ def test_nothing_overflows_from_phone_to_desktop(entry: report.Entry, tmp_path: 
     """In a browser where there is one; otherwise by what makes it so: no fixed widths."""
     long = load("one-robot").with_({"title": "x" * 300, "paper": "y" * 300})
     page = render(entry, entry_of(long, compared(measure="m" * 60, source="z" * 200)))
-    if BROWSER:
+    if CHROMIUM:
         seen = seen_in_browser(page, [360, 390, 1280], tmp_path)
         assert seen == "360 []; 390 []; 1280 []"
         return
@@ -496,7 +495,7 @@ def test_these_checks_can_fail(entry: report.Entry, tmp_path: Path) -> None:
     with pytest.raises(ElementTree.ParseError):
         ElementTree.fromstring("<svg><g></svg>")
     wide = render(entry).replace("<h1>", '<h1 style="width:2000px">')
-    if BROWSER:
+    if CHROMIUM:
         seen = seen_in_browser(wide, [390], tmp_path)
         assert re.match(r"2\d\d\d \[.*H1", seen)
 

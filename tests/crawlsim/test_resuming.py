@@ -56,6 +56,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
+@pytest.mark.thorough
 def test_a_stopped_sweep_computes_only_what_is_missing_and_ends_the_same(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,6 +76,7 @@ def test_a_stopped_sweep_computes_only_what_is_missing_and_ends_the_same(
     assert printed == text, "a table from files differs from one computed now"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
@@ -124,6 +126,7 @@ def test_what_makes_another_sweep(changes: dict[str, Any], differs: bool) -> Non
     assert identity_of(*given, options, {"numpy": "2"}) != one
 
 
+@pytest.mark.thorough
 def test_a_cell_that_is_not_as_it_was_written_is_computed_again(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:
@@ -180,6 +183,7 @@ def test_a_data_file_among_the_varied_values_counts_too(crawlsim: Commands, tmp_
     assert "a data file had other contents" in err
 
 
+@pytest.mark.thorough
 def test_engine_workers_and_the_measure_to_minimise_do_not_make_another_sweep(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +212,7 @@ def test_a_data_file_with_other_contents_makes_another_sweep(
     assert "a data file had other contents" in err
 
 
+@pytest.mark.by_day(besides=("left0",))
 @pytest.mark.parametrize("left", [{}, {"thesis.tex": "x"}, {"sweep.json": "{}"}])
 def test_a_folder_of_cells_that_is_not_ours_is_refused_and_an_empty_one_is_used(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, left: dict[str, str]
@@ -351,6 +356,7 @@ def test_last_bits_make_no_difference() -> None:
     assert (found.difference, found.standard_error, found.doubt) == (0.0, 0.0, 0.5)
 
 
+@pytest.mark.thorough
 def test_differences_are_from_the_first_cell_or_from_the_best(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:

@@ -87,6 +87,7 @@ def test_frequencies_are_the_best_of_the_moment_match() -> None:
         program.optimize(scenario, "frequencies", kind="exact")
 
 
+@pytest.mark.thorough
 def test_the_promise_is_kept_where_the_optimum_is_known() -> None:
     """20 searches, the second best just worse than the indifference; false alarms: 1e-3."""
     found = of_search(0.045, 10, 20)

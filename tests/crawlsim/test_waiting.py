@@ -11,6 +11,7 @@ import pytest
 
 from crawlsim.cli import simulating, streams
 from crawlsim.cli.options import RunOptions
+from crawlsim.cli.output import progress_bar
 from scenarios import load
 from sim.pace import expected_events
 
@@ -56,6 +57,24 @@ def test_a_short_command_and_a_terminal_get_no_lines(monkeypatch: pytest.MonkeyP
     with streams.lines_while_waiting("run"):
         time.sleep(0.15)
     assert not terminal.getvalue()
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_terminal_gets_a_bar_unless_the_answer_is_json(
+    monkeypatch: pytest.MonkeyPatch, quiet: bool
+) -> None:
+    terminal = lines(monkeypatch, stream=Terminal())
+    with progress_bar("one-robot", quiet) as update:
+        update(3, 40)
+    assert ("one-robot" in terminal.getvalue()) is not quiet
+    assert ("3/40" in terminal.getvalue()) is not quiet
+
+
+def test_nobody_draws_a_bar_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = lines(monkeypatch, every=10.0)
+    with progress_bar("one-robot", quiet=False) as update:
+        update(3, 40)
+    assert not stream.getvalue()
 
 
 def test_what_somebody_else_said_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,6 +184,7 @@ def test_the_warning_of_a_short_warm_up_names_what_needs_a_longer_one(
     assert "it may bias sojourn_time, sojourn_time_second_moment, control_cost" in err
 
 
+@pytest.mark.by_day(every=4, besides=("pipeline-bigger-buffer", "regular-robots"))
 @pytest.mark.parametrize("name", library_names())
 def test_every_ready_scenario_has_room_for_its_warm_up(name: str) -> None:
     scenario = load(name)

@@ -267,6 +267,7 @@ def undescribed(thing: Any) -> set[str]:
     return set(inspect.signature(thing).parameters) - known
 
 
+@pytest.mark.thorough
 def test_every_public_name_is_documented_with_all_its_parameters() -> None:
     missing = {
         f"{package}.{name}": undescribed(thing)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from chromium import CHROMIUM
 
 HTML = Path(__file__).parents[2] / "docs" / "_build" / "html"
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = [
-    pytest.mark.skipif(not CHROMIUM, reason="needs chromium"),
+    pytest.mark.browser,
+    pytest.mark.thorough,
     pytest.mark.skipif(not (HTML / "index.html").exists(), reason="needs make docs"),
 ]
 pytest.importorskip("websocket")

@@ -58,6 +58,14 @@ def middle_of(label: str) -> Number:
     return line[len(line) // 2]
 
 
+@pytest.mark.by_day(
+    every=5,
+    besides=(
+        "formula-avrachenkov2011-theorem-4-inverted",
+        "formula-pipeline-dropping-and-replacement",
+        "formula-page-sets-drawn-pages",
+    ),
+)
 @pytest.mark.parametrize("label", figures())
 def test_a_figure_is_that_of_the_formula_of_today(label: str) -> None:
     number = middle_of(label)

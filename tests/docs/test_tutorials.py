@@ -33,6 +33,7 @@ def missing_of(shown: str, printed: str) -> list[str]:
     return [line for line in shown.splitlines() if line not in ("", "…") and line not in lines]
 
 
+@pytest.mark.by_day(besides=("log-to-schedule", "your-own-system"))
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
 def test_a_tutorial_shows_what_its_reader_sees(
     page: Path, crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

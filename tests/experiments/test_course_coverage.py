@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from experiments.course_coverage import OUTAGE, coverage
 from scenarios import load
 
 
+@pytest.mark.thorough
 def test_most_bands_hold_the_whole_course_and_few_rows_of_intervals_do() -> None:
     """Of 20 bands of 95 % at least 15: fewer has probability 3e-4."""
     scenario = load("one-robot").with_(OUTAGE)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from scipy.optimize import minimize
 
 from experiments import crawler_comparison
@@ -28,7 +29,6 @@ problems = st.lists(st.tuples(numbers, numbers), min_size=1, max_size=8).map(
 )
 
 
-@settings(deadline=None)
 @given(problems, st.floats(1e-3, 1e3))
 def test_random_visits_meet_the_equations_of_azar(problem: Any, budget: float) -> None:
     """``f = (sqrt(c mu / lambda) - mu)^+`` with one lambda, and the whole budget is used."""
@@ -41,7 +41,6 @@ def test_random_visits_meet_the_equations_of_azar(problem: Any, budget: float) -
     assert np.all((weights / rates)[~seen] <= multiplier.max() * (1 + 1e-9))
 
 
-@settings(deadline=None)
 @given(problems, st.floats(1e-6, 1e6))
 def test_harmonic_visits_meet_theirs(problem: Any, budget: float) -> None:
     """``c mu / (f (f + mu))`` is one number, and every page gets some visits."""
@@ -102,7 +101,7 @@ def test_the_fixed_points_that_are_known() -> None:
     assert round(adaptive_changed_share(0.5, 0.5), 3) == 0.369
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.floats(0.05, 1.0), st.floats(0.05, 0.6))
 def test_the_law_of_intervals_has_the_fixed_point(increase: float, decrease: float) -> None:
     """Exactly on any grid; and the two ways to write the obsolescence are one."""

@@ -25,6 +25,7 @@ def larger() -> list[Any]:
     return list(ordering_experiments.larger_times())
 
 
+@pytest.mark.by_day(besides=("convex_order",))
 @pytest.mark.statistical
 @pytest.mark.parametrize("experiment", ["convex_order", "spread_distances"])
 def test_the_theorems_hold_by_formula_and_in_pairs_of_runs(experiment: str) -> None:

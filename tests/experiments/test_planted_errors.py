@@ -26,6 +26,7 @@ def test_the_errors_are_many_and_of_both_sides() -> None:
     assert sum(not error.unseen for error in ERRORS.values()) >= 100
 
 
+@pytest.mark.by_day(besides=("forgotten-factor", "swapped-servers"))
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", QUICK)
 def test_a_planted_error_is_seen_or_is_none(name: str, tmp_path: Path) -> None:

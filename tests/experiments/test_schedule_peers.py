@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 from crawlsim.fitting.crawl_logs import Crawls
 from crawlsim.scheduling.gaps import YEAR
@@ -97,7 +98,7 @@ def obvious_visits(
     return len(inside), len(found), stale
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.integers(1, 400), max_size=12, unique=True),
     st.integers(0, 60),
@@ -223,6 +224,7 @@ def test_histories_are_read_in_any_order(tmp_path: Path) -> None:
         assert history.time.tolist() == [10.0, 0.0, 86400.0]
 
 
+@pytest.mark.thorough
 def test_our_schedule_saves_on_made_up_sites() -> None:
     """At least 8 % over uniform visits, on average over three sites, and no window below -10 %.
 

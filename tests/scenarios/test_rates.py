@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
@@ -114,7 +114,6 @@ def differences(source: Source, times: list[float]) -> tuple[np.ndarray, np.ndar
     return off, allowed * (1 + 1e-9) + 1e-9 * np.array(of_source(fine, times))
 
 
-@settings(deadline=None)
 @given(schedule=schedules())
 def test_the_steps_change_a_schedule_by_no_more_than_said(
     schedule: tuple[Source, list[float]],

@@ -99,6 +99,7 @@ def test_another_separator_than_the_comma_is_named(
         assert f"its separator is {words}, and must be a comma" in err
 
 
+@pytest.mark.by_day(besides=("fit",))
 @pytest.mark.parametrize("command", ["run", "fit"])
 def test_a_device_without_end_is_refused(command: str) -> None:
     done = subprocess.run(
@@ -124,6 +125,7 @@ def test_a_scenario_may_come_through_a_pipe() -> None:
 # Length
 
 
+@pytest.mark.by_day(besides=("quoted key", "column", "title", "name", "key twice", "policy"))
 @pytest.mark.parametrize(
     "text",
     [

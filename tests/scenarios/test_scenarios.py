@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from pydantic import ValidationError
 
 import sim
@@ -21,7 +22,7 @@ from scenarios import Scenario, ScenarioError, dumps, library_names, load, scena
 from scenarios.deliveries import as_modes, batch_matrices
 from scenarios.files import parse_value
 
-sometimes = settings(max_examples=50, deadline=None)
+sometimes = settings(max_examples=examples(50))
 
 SEARCH_ENGINE = """
 name = "search-engine"

@@ -11,6 +11,7 @@ import pytest
 import tomli_w
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 from scenarios import load
 from scenarios.files import value_text
@@ -20,8 +21,7 @@ MOST = 5000
 """Characters on stderr: a refusal has three lines of at most 2000, and mostly of far less."""
 
 FIXED = settings(
-    max_examples=60,
-    deadline=None,
+    max_examples=examples(60),
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

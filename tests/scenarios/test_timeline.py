@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarios import Scenario, scenario_from
@@ -61,7 +61,6 @@ def in_force(each: Intervention, time: float) -> bool:
     )
 
 
-@settings(deadline=None)
 @given(st.lists(interventions(), max_size=4), st.integers(0, 10))
 def test_pieces_have_the_settings_in_force_and_cover_the_time(
     tables: list[dict[str, Any]], start: int

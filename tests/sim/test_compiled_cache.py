@@ -110,6 +110,7 @@ def compiled_files(folder: Path) -> set[Path]:
     return set(folder.rglob("*.nbc"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "file", "old", "new"),
     [

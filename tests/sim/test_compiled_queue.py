@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from random_systems import single_laws
 from systems import queue
 from test_engines_agree import assert_same_path
@@ -78,13 +79,13 @@ def loops_taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @given(plain_queues())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_plain_queue_takes_the_path_of_the_simpy_engine(scenario: Scenario) -> None:
     assert_same_path(scenario)
 
 
 @given(plain_queues(), st.sampled_from([1, 4, 16]))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_crowd_takes_the_path_of_the_simpy_engine(scenario: Scenario, part: int) -> None:
     """With ties, more robots than there are places may deliver at the same time."""
     with pytest.MonkeyPatch.context() as patched:
@@ -184,7 +185,7 @@ def phase_type_law(start: list[float], moves: list[list[float]]) -> PhaseType:
 
 @needs_compiler
 @given(phase_types, st.integers(0, 2**32))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(40))
 def test_phase_type_times_drawn_together_are_those_drawn_one_by_one(
     law: tuple[list[float], list[list[float]]], seed: int
 ) -> None:
@@ -212,7 +213,7 @@ def assert_drawn_alike(law: Distribution, draw: Any, seed: int, needs: int) -> N
 
 @needs_compiler
 @given(st.floats(0.001, 1000.0), st.integers(0, 2**32), st.integers(1, 60))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(40))
 def test_exponential_times_drawn_together_are_those_drawn_one_by_one(
     mean: float, seed: int, needs: int
 ) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 from sim.compiled_engine import alarms as structures
 from sim.compiled_engine.alarms import new_alarms, new_timers
@@ -29,7 +30,7 @@ soonest = from_python(structures.soonest)
 
 few_times = st.sampled_from([1.0, 2.0, 3.0])
 steps = st.lists(st.tuples(st.integers(0, 7), few_times), min_size=1, max_size=40)
-quick = settings(deadline=None, max_examples=100)
+quick = settings(max_examples=examples(100))
 
 
 @pytest.mark.parametrize("slots", [8, 100], ids=["a list", "a tournament"])

@@ -164,6 +164,7 @@ def test_a_robot_switched_off_by_a_threshold_keeps_running() -> None:
     assert simulate(paced, 0, seed=1).buffer.delivered == 3
 
 
+@pytest.mark.thorough
 def test_run_gives_the_same_results_on_any_executor() -> None:
     from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
     from multiprocessing import get_context

@@ -80,6 +80,17 @@ def test_intervals_are_much_shorter_and_still_cover_and_a_wrong_mean_shows() -> 
     assert covered([shifted(each) for each in found], measure, exact) < 0.5
 
 
+@pytest.mark.by_day(
+    besides=(
+        "changes0-names0",
+        "changes1-names1",
+        "changes2-names2",
+        "changes3-names3",
+        "changes4-names4",
+        "changes5-names5",
+        "changes8-names8",
+    )
+)
 @pytest.mark.parametrize(
     ("changes", "names"),
     [

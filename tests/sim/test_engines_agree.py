@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from profiles import examples
 from random_systems import (
     changing_search_engines,
     page_sets,
@@ -261,6 +262,7 @@ def test_every_scenario_of_the_library(name: str) -> None:
     assert_same_path(shortened(analytic.resolve(load(name))))
 
 
+@pytest.mark.by_day(every=3)
 @pytest.mark.parametrize("changes", PIPELINES.values(), ids=PIPELINES)
 def test_every_kind_of_pipeline(changes: dict[str, Any]) -> None:
     pipeline = scenario_from(PIPELINE)
@@ -282,8 +284,7 @@ def valid(tables: dict[str, Any]) -> Scenario:
 
 
 randomly = settings(
-    deadline=None,
-    max_examples=int(os.environ.get("CRAWLSIM_EXAMPLES", "150")),
+    max_examples=examples(150),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
@@ -353,6 +354,7 @@ def test_more_periods_than_whole_numbers_of_64_bits() -> None:
         assert_same_path(scenario_from(tables | {"probing": probing}))
 
 
+@pytest.mark.thorough
 @pytest.mark.large
 def test_more_numbers_than_one_block_holds() -> None:
     """Blocks of drawn times and of pages run dry and are filled again, thousands of times."""
@@ -367,6 +369,7 @@ def test_more_numbers_than_one_block_holds() -> None:
     assert_same_path(alone)
 
 
+@pytest.mark.thorough
 @pytest.mark.large
 def test_a_short_template_is_repeated_for_long() -> None:
     """More accesses than are written out ahead, one by one and in batches."""
@@ -467,6 +470,7 @@ print(simulate(analytic.resolve(load("dbworld-uniform")), 0, 1).probing.cost)
 """
 
 
+@pytest.mark.thorough
 def test_a_cache_of_compiled_code_is_kept_and_never_stale(tmp_path: Path) -> None:
     """The rule changes, not the kernel that calls it: numba alone would not notice.
 

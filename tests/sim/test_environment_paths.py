@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from random_systems import buffers, gaps
 from systems import queue
 
@@ -75,7 +76,7 @@ def systems(draw: Any) -> dict[str, Any]:
     return {"name": "random", "robots": robots, "activation": rule, "buffer": buffer, "run": run}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(systems())
 def test_both_engines_give_the_same_path(tables: dict[str, Any]) -> None:
     readable, compiled = both(scenario_from(tables))

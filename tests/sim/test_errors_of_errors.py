@@ -82,6 +82,7 @@ def replications() -> list[Tally]:
     return tallies_of(SMALL, 1000)
 
 
+@pytest.mark.by_day(besides=("0.7-False", "1.5-False"))
 @pytest.mark.statistical
 @pytest.mark.parametrize(("factor", "passes"), [(0.7, False), (1.0, True), (1.5, False)])
 def test_standard_errors_have_the_right_size(
@@ -296,6 +297,7 @@ def counted_levels() -> tuple[list[Any], Results]:
     return laws, sim.run(BUSY, points=points_of(exact_laws(BUSY)))
 
 
+@pytest.mark.by_day(besides=("0.7-False",))
 @pytest.mark.statistical
 @pytest.mark.parametrize(("factor", "passes"), [(0.7, False), (1.0, True), (1.5, False)])
 def test_errors_of_distributions_have_the_right_size(

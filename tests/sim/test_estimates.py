@@ -252,6 +252,7 @@ print(int(status["VmHWM"].split()[0]) // 1024)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.large
 def test_a_million_pages_with_error_bars_fit() -> None:
     """Four replications in less than 1 GiB; an object per estimate would take twice as much.

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from systems import queue
 
 from scenarios import Scenario, load, scenario_from
@@ -40,7 +41,7 @@ def take_one(times: Any, row: int) -> float:
 
 
 @pytest.mark.parametrize("process", [Exponential(mean=2.0), BURSTY], ids=["exponential", "mmpp"])
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 300), st.integers(0, 39)), max_size=12))
 def test_blocks_give_the_numbers_of_each_stream_in_order(
     process: Any, used: list[tuple[int, int, int]]
@@ -182,6 +183,7 @@ def test_no_kernel_runs_for_long(
     assert len(calls) >= 3e6 // PAUSE
 
 
+@pytest.mark.by_day(besides=("queue", "client-queries", "dbworld-uniform"))
 @pytest.mark.parametrize(
     "scenario",
     [

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from scipy.optimize import minimize
 from test_engines_agree import assert_same_path
 
@@ -99,7 +100,7 @@ def test_every_policy_respects_every_host(policy: str, robots: int) -> None:
     assert {page for _, _, page in accesses} == set(range(6))
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from([*POLICIES]),
     st.sampled_from(LAWS),

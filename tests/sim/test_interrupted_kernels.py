@@ -135,6 +135,7 @@ print("all were interrupts")
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.large
 def test_interrupts_at_hundreds_of_moments_of_short_replications_are_interrupts() -> None:
     """Without the hold some are raised while records are read, up to a crash of the process."""

@@ -170,6 +170,7 @@ def test_visits_by_a_plan_are_no_matter_of_chance() -> None:
     assert (row.low, row.estimate, row.high) == (0.5, 0.5, 0.5)
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("robots", "places"), [(POISSON, 9), (BURSTS, 29)], ids=["poisson", "bursts"]

@@ -27,6 +27,7 @@ def measured(pages: int, replications: int, *how: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.large
 def test_memory_does_not_grow_with_the_replications_of_a_million_pages() -> None:
     """Rows would take 40 MB more for each of them."""

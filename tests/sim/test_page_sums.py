@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 import sim
 from scenarios import Estimate, Results, Scenario, scenario_from
@@ -90,6 +91,16 @@ def numbers(row: Estimate) -> tuple[float, ...]:
     return row.estimate, row.standard_error, row.low, row.high, row.sample
 
 
+@pytest.mark.by_day(
+    besides=(
+        "drawn-simpy",
+        "three robots-simpy",
+        "hosts and clients-simpy",
+        "equal weights-simpy",
+        "through a buffer-simpy",
+        "in turn through a buffer-simpy",
+    )
+)
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_and_rows_give_the_same_bits(kind: str, engine: str) -> None:
@@ -270,7 +281,7 @@ def test_quantiles_over_the_pages_are_means_of_those_of_the_replications() -> No
             assert sums.replications[measure, f"quantile {share:g}"] == pytest.approx(each)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.5]), min_size=1, max_size=60),
     st.integers(0, 70),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sim
@@ -121,7 +121,6 @@ def deadlines_by_heaps(shares: list[float]) -> Iterator[int]:
         yield page
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([0.3, 1.0, 2.0, 2.5]), min_size=1, max_size=30))
 def test_compiled_deadlines_are_those_of_heaps(weights: list[float]) -> None:
     """Ties included, and over the ends of blocks."""

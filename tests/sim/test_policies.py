@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from test_engines_agree import assert_same_path
 
 import sim
@@ -71,7 +72,6 @@ def named(kind: Any) -> Any:
     return kind.model_validate({"policy": name})
 
 
-@settings(deadline=None)
 @given(shares_of)
 def test_the_deadline_policy_never_strays_by_a_whole_access(shares: np.ndarray) -> None:
     """Tijdeman: 1 - 1/(2n - 2)."""
@@ -84,7 +84,6 @@ def test_the_billiard_does_stray_further() -> None:
     assert strays(first(named(Billiard), np.array([0.3, 0.7]), 600), np.array([0.3, 0.7])) > 0.6
 
 
-@settings(deadline=None)
 @given(shares_of, st.sampled_from([Balanced, Billiard, Deadline, Deficit]))
 def test_plans_keep_to_the_shares(shares: np.ndarray, kind: Any) -> None:
     """A long run has each page in its share, to a few accesses; pages without share never."""
@@ -112,7 +111,6 @@ def test_deficits_and_billiards_by_hand() -> None:
     assert first(named(Billiard), shares, 6).tolist() == [0, 0, 1, 2, 0, 1]
 
 
-@settings(deadline=None)
 @given(shares_of)
 def test_dyadic_distances_are_all_equal(shares: np.ndarray) -> None:
     levels = dyadic_levels(shares)
@@ -151,7 +149,7 @@ def plainly(kind: Any, exponents: np.ndarray, values: np.ndarray, slots: int) ->
     return chosen
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.sampled_from([Whittle, CrawlValue]), st.integers(1, 200), st.integers(0, 10**6))
 def test_the_search_finds_the_greatest_index(kind: Any, pages: int, seed: int) -> None:
     """Contenders of blocks and of their quarters, against all pages in every slot."""
@@ -178,7 +176,6 @@ def test_an_index_keeps_its_digits_for_slow_pages() -> None:
     assert policy.index(columns, 3) == pytest.approx(exact, rel=1e-7)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=9), st.floats(0.01, 5.0))
 def test_slot_by_slot_is_the_period_in_the_long_run(template: list[int], rate: float) -> None:
     """Whole periods after the first: exactly (3); a shifted sequence would not do."""
@@ -222,6 +219,7 @@ def verdict(simulated: Scenario, predicted: Scenario) -> str:
     return overall(compare(predict(predicted)[0], sim.run(simulated), (), weights))
 
 
+@pytest.mark.by_day(every=5)
 @pytest.mark.statistical
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("policy", NEW)

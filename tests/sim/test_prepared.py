@@ -179,6 +179,7 @@ def test_one_process_prepares_all(crawlsim: Any, started: list[list[str]]) -> No
     assert started == [["one-robot", "batches", "talim-static-k5"]]
 
 
+@pytest.mark.by_day(besides=("options2",))
 @pytest.mark.parametrize(
     "options",
     [("--engine", "compiled"), ("--precision", "0.5"), ("--set", "run.replications=2000")],

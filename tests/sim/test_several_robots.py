@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 import sim
 from analytic import compare, optimize, overall, predict
@@ -71,7 +72,7 @@ def by_brute_force(rate: float, cycle: list[int], mean: float, robots: int) -> f
     return float(law @ np.array(out))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(40))
 @given(cycles, st.floats(0.01, 10.0), st.integers(1, 4))
 def test_exponential_robots_against_the_whole_chain(
     cycle: list[int], rate: float, robots: int

@@ -101,6 +101,7 @@ def test_without_a_split_the_counts_are_those_of_a_plain_run(name: str) -> None:
     assert paths.lost.sum() == plain.lost
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_paths_that_the_horizon_ends_start_again() -> None:
     """A window of ten services, most paths still high at its end: delivered pages by their weights.

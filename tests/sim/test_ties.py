@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from random_systems import changing_search_engines, page_sets, search_engines, server_farms
 from systems import EVERY_KIND
 from test_engines_agree import (
@@ -46,8 +47,7 @@ TAKES_STREAMS = (
 )
 
 randomly = settings(
-    deadline=None,
-    max_examples=int(os.environ.get("CRAWLSIM_EXAMPLES", "150")),
+    max_examples=examples(150),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 import sim
 from analytic import Comparison, Prediction, compare, overall, predict
@@ -204,7 +205,7 @@ def deterministic_window(
     return visits, stale
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(
     st.lists(st.integers(0, 2), min_size=1, max_size=16),
     st.lists(st.floats(1e-3, 10.0), min_size=3, max_size=3),

@@ -46,6 +46,7 @@ def numbers(results: Results) -> list[str]:
     return [*map(repr, results.estimates), *each]
 
 
+@pytest.mark.thorough
 def test_serial_threads_processes_and_a_cluster_write_the_same_bytes(
     crawlsim: Commands, cluster: Any, tmp_path: Path
 ) -> None:
@@ -271,6 +272,7 @@ def test_workers_that_would_count_otherwise_are_refused(found: Any, says: str) -
         _check_versions(_Client(found), "tcp://x:1")
 
 
+@pytest.mark.by_day(besides=("flags3-does not go with --cluster",))
 @pytest.mark.parametrize(
     ("flags", "says"),
     [

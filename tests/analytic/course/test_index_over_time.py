@@ -161,6 +161,7 @@ def test_the_library_s_path_ends_at_its_long_run() -> None:
         assert_allclose(told[key], exact[key], atol=1e-12)
 
 
+@pytest.mark.by_day(besides=("Jumps-weighted_obsolescence",))
 @pytest.mark.parametrize(
     ("counting", "measure"), [(Jumps, "weighted_obsolescence"), (ByJumps, "mean_in_system")]
 )

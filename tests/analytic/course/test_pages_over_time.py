@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from profiles import examples
 from scipy.integrate import quad, solve_ivp
 
 from analytic import course_of, predict
@@ -230,7 +231,7 @@ def test_pages_in_a_fixed_order(available: int) -> None:
     assert_told(scenario, followed(scenario, delivered_in_order(scenario, TEMPLATE, 0.7)))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(
     st.lists(
         st.fixed_dictionaries(
@@ -274,6 +275,18 @@ def test_rounds_with_pages_drawn_at_random() -> None:
             stale = (1 - (1 - stale) * math.exp(-0.7 * rate)) * (1 - share) ** 3
         assert_allclose(told["obsolescence_rate", page][-1], stale, atol=1e-14)
         assert_allclose(told["crawl_rate", page][-1], 3 * share / 0.7)
+
+
+def test_rounds_with_pages_drawn_at_random_that_change_at_another_rate() -> None:
+    """The same course, if all rates are so many times as large from the start."""
+    run = {"horizon": 7.0, "warmup": 1.0, "observe": 1.75}
+    changed = [{"at": 0.0, "change_factor": 2.5}]
+    scenario = system(CONSTANT, DRAWN, interventions=changed, run=run)
+    faster = {"change_rates": [2.5 * rate for rate in RATES], "weights": WEIGHTS}
+    other = system(CONSTANT, DRAWN, interventions=[], run=run, pages=faster)
+    found, expected = (course_of(each).course.columns for each in (scenario, other))
+    for key in expected:
+        assert_allclose(found[key][1:], expected[key][1:], atol=1e-14, err_msg=str(key))
 
 
 def test_the_periodic_regime_is_where_a_long_course_ends() -> None:

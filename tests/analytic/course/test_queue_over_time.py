@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from over_time import COUNTED, Stretch, stretches
+from profiles import examples
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.sparse import csr_array
@@ -162,7 +163,7 @@ def interventions(draw: st.DrawFn) -> dict[str, Any]:
     return {"at": at} | known
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(
     robots=st.sampled_from(ACCESSES),
     activation=st.sampled_from([{"static": 2}, {"threshold": {"robots": [2, 1], "at": [1]}}]),
@@ -417,6 +418,7 @@ STEADY = {
 }
 
 
+@pytest.mark.by_day(besides=("oscillating",))
 @pytest.mark.parametrize("sections", [{}, STEADY], ids=["decaying", "oscillating"])
 def test_recovery_ends_with_the_last_crossing(sections: dict[str, Any]) -> None:
     scenario = system({"at": 2.5, "until": 4.25, "service_speed": 0.3}, **sections)
@@ -486,6 +488,7 @@ def test_decisions_are_made_without_interventions_and_say_so() -> None:
     assert decided.interventions == changed.interventions
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shift", [0.0, 1.0], ids=["right", "off by one interval"])
 def test_check_judges_every_number_of_the_course(shift: float) -> None:
     """Planted: numbers of an interval under the end of the next one. One false alarm in 1000."""

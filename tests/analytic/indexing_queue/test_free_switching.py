@@ -14,6 +14,7 @@ import oracles
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 from analytic import optimize, predict
 from analytic.indexing_queue import best_levels
@@ -123,6 +124,7 @@ def numbers_of(scenario: Scenario) -> range:
     return range(lowest, scenario.robots.available + 1)
 
 
+@pytest.mark.by_day(besides=("both", "timers"))
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_no_rule_of_all_is_better(name: str) -> None:
     """Up to 1,024 rules of level and phases: the least of all is the bound, and is attained."""
@@ -205,7 +207,7 @@ def systems(draw: st.DrawFn) -> Scenario:
     )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_no_random_rule_costs_less_than_the_bound(data: st.DataObject) -> None:
     scenario = data.draw(systems())
@@ -276,7 +278,7 @@ def test_numbers_by_level_may_rise_again() -> None:
     )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_the_chain_of_numbers_by_level_is_that_of_the_words(data: st.DataObject) -> None:
     """Every measure of `solve`, against the enumerated chain of the oracle."""
@@ -316,7 +318,7 @@ def test_the_best_rule_is_a_file_that_costs_what_it_says(name: str) -> None:
     assert levels.lower_bound == pytest.approx(found.cost, rel=1e-9)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_the_chain_of_a_free_rule_is_that_of_the_words(data: st.DataObject) -> None:
     """Every measure of `solve`, sojourn times of each class included, against the oracle."""

@@ -111,6 +111,16 @@ LAWS: dict[str, Distribution] = {
 }
 
 
+@pytest.mark.by_day(
+    besides=(
+        "lognormal-0.0",
+        "lognormal-0.15",
+        "weibull-0.0",
+        "weibull-0.15",
+        "pareto-0.0",
+        "pareto-0.15",
+    )
+)
 @pytest.mark.parametrize("obsolescence", [0.0, 0.15])
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_what_must_hold_for_every_law(law: Distribution, obsolescence: float) -> None:

@@ -20,6 +20,7 @@ import oracles
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 from analytic import conditions, indexing_queue, predict, relaxation_time_of, robot_control
 from analytic.indexing_queue import (
@@ -237,6 +238,17 @@ def assert_as_enumerated(scenario: Scenario) -> None:
     assert required <= {(each.measure, each.subject) for each in predictions}
 
 
+@pytest.mark.by_day(
+    besides=(
+        "batches-partly",
+        "batches-complete",
+        "threshold-above-the-capacity",
+        "independent-reject-ordered",
+        "switching",
+        "switching-phases-of-service",
+        "switching-by-phase",
+    )
+)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_predictions_are_those_of_the_enumerated_chain(name: str) -> None:
     assert_as_enumerated(SYSTEMS[name])
@@ -358,9 +370,7 @@ def systems(draw: st.DrawFn, kind: str) -> Scenario:
 @pytest.mark.parametrize(
     "kind", ["trips", "switching", "modes", "thinned", "marked", "independent"]
 )
-@settings(
-    derandomize=True, deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
-)
+@settings(derandomize=True, max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_random_systems_are_those_of_the_enumerated_chain(kind: str, data: st.DataObject) -> None:
     scenario = data.draw(systems(kind))
@@ -857,6 +867,9 @@ REFUSED: dict[str, Scenario] = {
 }
 
 
+@pytest.mark.by_day(
+    every=2, besides=("the queue has 5001 levels, limit 5000", "its chain has 20401 states")
+)
 @pytest.mark.parametrize("reason", REFUSED)
 def test_a_formula_that_does_not_cover_a_scenario_says_why(reason: str) -> None:
     assert reason in [one for each in predict(REFUSED[reason])[1] for one in each.reasons]

@@ -17,6 +17,7 @@ import oracles
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from scipy.linalg import expm
 from test_indexing_queue import (
     BATCHES,
@@ -132,6 +133,18 @@ def largest_error(law: Any, exact: Any) -> float:
 # -- each method against elimination -------------------------------------------------------------
 
 
+@pytest.mark.by_day(
+    besides=(
+        "h2-1000.0",
+        "h2-1000000.0",
+        "slow-1000.0",
+        "slow-1000000.0",
+        "erlang-1000000.0",
+        "cycle-1000.0",
+        "cycle-1000000.0",
+        "far-apart-1000000.0",
+    )
+)
 @pytest.mark.parametrize("load", [1e-3, 1.0, 1e3, 1e6])
 @pytest.mark.parametrize(
     ("waiting", "timer"),
@@ -209,6 +222,7 @@ def test_large_chains_with_alike_phases_are_those_with_one(admission: str) -> No
     assert found[0] == pytest.approx(found[1], rel=1e-11, nan_ok=True)
 
 
+@pytest.mark.by_day(every=2, besides=("switching-by-phase", "cycle-batches-complete"))
 @pytest.mark.parametrize("name", [n for n in BY_PHASES if "lifo" not in n and "push" not in n])
 def test_large_chains_are_solved_as_small_ones(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The iteration and the tagged page without matrices, against the enumeration."""
@@ -225,8 +239,7 @@ def test_large_chains_are_solved_as_small_ones(name: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("kind", ["modes", "switching", "trips"])
 @settings(
     derandomize=True,
-    deadline=None,
-    max_examples=20,
+    max_examples=examples(20),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
@@ -433,6 +446,7 @@ def solved(scenario: Scenario) -> tuple[QueueChain, Any]:
     return built, solve_chain(built).stationary
 
 
+@pytest.mark.by_day(besides=("ordered-h2-timers", "batches-complete", "switching-by-phase"))
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_sojourn_laws_are_those_of_the_enumerated_chain(name: str) -> None:
     """Each page followed through the whole system, the matrix exponential of all its states."""
@@ -563,6 +577,7 @@ CLOSURE_ERRORS = {
 """Errors of the mean level and of absolute probabilities: what docs/queue-solvers.md promises."""
 
 
+@pytest.mark.by_day(besides=("overloaded", "far-apart"))
 @pytest.mark.parametrize("name", CLOSURE_ERRORS)
 def test_the_closure_is_as_good_as_the_documentation_says(name: str) -> None:
     timer, load, error = CLOSURE_ERRORS[name]

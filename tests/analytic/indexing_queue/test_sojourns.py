@@ -160,6 +160,7 @@ def fast(e: float, first: float = 0.3, second: float = 0.1) -> dict[str, Any]:
     return phases([0.5, 0.5], [[-1 / e - first, 1 / e], [1 / e, -1 / e - second]])
 
 
+@pytest.mark.by_day(besides=("0.001-rates0", "1e-06-rates0", "1e-06-rates1"))
 @pytest.mark.parametrize("rates", [(0.3, 0.1), (1e-6, 1.0)])
 @pytest.mark.parametrize("e", [1e-3, 1e-6])
 def test_fast_phases_leave_the_sojourn_times_exact(

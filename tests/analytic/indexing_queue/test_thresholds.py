@@ -16,6 +16,7 @@ import oracles
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 import sim
 from analytic import compare, optimize, predict, resolve
@@ -164,6 +165,9 @@ def assert_as_enumerated(scenario: Scenario, search: ThresholdSearch) -> None:
     assert (search.optimum.robots, search.optimum.at) == shortest
 
 
+@pytest.mark.by_day(
+    besides=("ordered-timers", "batches-rejected", "batches-complete", "none-allowed-and-priced")
+)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_policy_costs_what_the_enumerated_chain_says(name: str) -> None:
     assert_as_enumerated(SYSTEMS[name], best_thresholds(SYSTEMS[name]))
@@ -184,6 +188,7 @@ def each_one_lower(by_level: list[int]) -> Policy:
     return robots, tuple(sum(one >= number for one in shifted) - 1 for number in robots[:-1])
 
 
+@pytest.mark.by_day(besides=("batches-rejected",))
 @pytest.mark.parametrize("name", ["exponential", "ordered-timers", "batches-rejected"])
 def test_the_comparison_notices_thresholds_off_by_one(name: str) -> None:
     search = below(best_thresholds(SYSTEMS[name]))
@@ -380,7 +385,7 @@ def predicted_cost(scenario: Scenario, policy: Policy) -> float:
     return next((each.value for each in rows if each.measure == "control_cost"), math.nan)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_no_policy_is_better_than_the_optimum(data: st.DataObject) -> None:
     """The formula of the index, which solves one chain at a time, is the other side."""
@@ -392,7 +397,7 @@ def test_no_policy_is_better_than_the_optimum(data: st.DataObject) -> None:
     assert not cost < search.optimum.cost * (1 - RELATIVE)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(systems(), st.sampled_from([1e-9, 1e-3, 1e9]))
 def test_the_unit_of_time_does_not_matter(scenario: Scenario, unit: float) -> None:
     """All rates times `unit`: costs per page have to be divided by it, those per time do not."""
@@ -422,7 +427,7 @@ def scaled(entries: Any, unit: float, key: str = "") -> Any:
     return entries / unit if key == "mean" else entries
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(st.integers(0, 3), st.integers(0, 2), st.floats(0.0, 10.0))
 def test_a_number_that_delivers_as_another_changes_nothing(
     places: int, doubled: int, loss: float

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 from analytic import predict
 from analytic.page_refresh import (
@@ -43,7 +44,7 @@ def test_the_inverse_keeps_all_digits(value: float) -> None:
     assert inverse_excess(v) == pytest.approx(value, rel=1e-15)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(problems, st.sampled_from(LAWS))
 def test_the_optimum_meets_its_equations(problem: Any, law: Any) -> None:
     """``w P(2, l / x)`` is one number over the visited pages, and no w of another is above it."""
@@ -57,7 +58,7 @@ def test_the_optimum_meets_its_equations(problem: Any, law: Any) -> None:
     assert np.all(w[~seen] <= multiplier.max() * (1 + 1e-12))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(problems, st.sampled_from(LAWS))
 def test_the_best_random_choices_meet_theirs(problem: Any, law: Any) -> None:
     """(12)-(15) with the active set: equal slopes ``w b² / (b + x)²``."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
@@ -107,7 +107,6 @@ def at_random(rates: Any, weights: Any, law: Any) -> tuple[Any, Any]:
     return cost, lambda share: -weights / q * (b / (b + share)) ** 2
 
 
-@settings(deadline=None)
 @given(problems, st.sampled_from(LAWS))
 def test_the_optimum_is_that_of_a_generic_solver(problem: Any, law: Any) -> None:
     """(7) and (12)-(15), both ways to 1e-10; many of the frequencies are 0."""
@@ -118,6 +117,7 @@ def test_the_optimum_is_that_of_a_generic_solver(problem: Any, law: Any) -> None
         assert generic(cost, gradient, len(rates)) == pytest.approx(found, rel=1e-10)
 
 
+@pytest.mark.thorough
 def test_the_problems_have_frequencies_of_zero_and_a_wrong_one_is_seen() -> None:
     """Of 200 random problems; shares 1 % off are told from the optimum by the same check."""
     generator = np.random.default_rng(6)
@@ -171,6 +171,9 @@ def test_a_sample_without_any_page_that_is_worth_a_visit_does_no_harm() -> None:
     assert np.flatnonzero(shares).tolist() == list(range(1, 10_000, 160))
 
 
+@pytest.mark.by_day(
+    besides=("20000-0.0", "20000-1e-14", "20000--1e-14", "20000-1e-11", "20000-1e-08")
+)
 @pytest.mark.parametrize("offset", [0.0, 1e-16, -1e-16, 1e-14, -1e-14, 1e-11, -1e-11, 1e-8])
 @pytest.mark.parametrize("count", [3, 20_000])
 def test_a_page_on_the_edge_of_being_visited(offset: float, count: int) -> None:
@@ -220,6 +223,7 @@ def test_no_digit_is_lost(mu: str, pages: int, shape: int) -> None:
     assert random == pytest.approx(float(exact["random"]), rel=2e-13)
 
 
+@pytest.mark.by_day(besides=("100000-1e-12", "100000-1e-6", "100000-1", "100000-1e4"))
 @pytest.mark.parametrize("mu", ["1e-12", "1e-6", "1", "1e4"])
 @pytest.mark.parametrize("pages", [1, 100, 100_000])
 def test_a_round_over_all_pages_keeps_its_digits(mu: str, pages: int) -> None:
@@ -263,6 +267,7 @@ def decimal_best(rates: list[Decimal], weights: list[Decimal]) -> list[Decimal]:
     return shares
 
 
+@pytest.mark.by_day(besides=("1e-12", "1e-6", "0.5"))
 @pytest.mark.parametrize("scale", ["1e-12", "1e-6", "0.5", "20"])
 def test_the_best_frequencies_have_twelve_digits(scale: str) -> None:
     """Five pages, one of them not worth a visit; nested bisections with 60 digits."""
@@ -329,6 +334,7 @@ def two_page_optimum(rates: tuple[float, float], weights: tuple[float, float]) -
     return min(float(found.fun), float(costs[best]))
 
 
+@pytest.mark.by_day(every=8)
 @pytest.mark.parametrize("often", [38.0, 40.0, 45.0, 50.0, 100.0, 700.0, 7554.0, 1e4])
 @pytest.mark.parametrize("rarely", [1e-2, 1e-4, 1e-8, 1e-12])
 @pytest.mark.parametrize("weights", [(1.0, 1.0), (1.0, 0.3)])

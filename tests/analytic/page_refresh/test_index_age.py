@@ -87,6 +87,7 @@ def simulated(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return predicted, mean, error
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["static", "batches", "LIFO", "round robin, four robots"])
 def test_mean_ages_are_simulated(name: str) -> None:
@@ -95,6 +96,7 @@ def test_mean_ages_are_simulated(name: str) -> None:
     assert np.all(error < 0.02 * predicted)
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_another_order_of_service_would_be_seen() -> None:
     """Negative control: the ages under LIFO against those under FIFO, 6 standard errors away."""

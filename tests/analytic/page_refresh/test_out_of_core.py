@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
+from profiles import examples
 
 from analytic.page_refresh import best_shares, chunk_sums, out_of_core
 from analytic.page_refresh.obsolescence import spaced_obsolescence
@@ -159,7 +160,7 @@ def test_a_wrong_number_is_named(name: str, value: float) -> None:
     st.floats(-50.0, 50.0),
     st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_numbers_within_the_limits_have_frequencies(
     powers: NDArray[Any], accesses: float, seed: int
 ) -> None:

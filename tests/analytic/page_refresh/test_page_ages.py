@@ -90,6 +90,7 @@ def test_one_page_in_an_unlimited_queue_is_predicted_and_judged() -> None:
     assert [row.verdict for row in rows if row.measure == "index_age"] == ["agrees"]
 
 
+@pytest.mark.by_day(besides=("switching", "LIFO, exponential", "replacement", "cyclic, gamma"))
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "name",
@@ -102,6 +103,7 @@ def test_ages_are_judged(name: str) -> None:
     assert len([row for row in rows if row.verdict == "agrees"]) >= 4
 
 
+@pytest.mark.by_day(besides=("static-wrong1", "replacement-wrong2", "cyclic, gamma-wrong3"))
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "wrong"),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 import sim
 from analytic import compare, overall, predict
@@ -126,7 +127,7 @@ def mean_of(law: str) -> float:
     return 1.0
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.integers(0, 3), min_size=1, max_size=12),
     st.floats(1e-3, 20.0),
@@ -148,7 +149,7 @@ def test_the_stable_form_is_the_sum_of_lemma_3_1_over_the_slots(
         assert sample[page] == pytest.approx(parts.sum() / (mu * cycle_time), rel=1e-10)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     st.lists(st.integers(0, 2), min_size=3, max_size=14),
     st.floats(1e-2, 10.0),

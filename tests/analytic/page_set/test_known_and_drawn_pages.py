@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from scipy.integrate import quad
 
 import sim
@@ -96,6 +97,7 @@ def written_out(*rates: float) -> dict[str, float]:
     }
 
 
+@pytest.mark.by_day(besides=("rates1", "rates2"))
 @pytest.mark.parametrize("rates", [(0.1, 0.6, 0.3, 2.0), (0.15, 0.9, 0.0, 1.1), (0.2, 1.0, 4.0, 3)])
 def test_the_chain_is_that_of_all_states_written_out(rates: tuple[float, ...]) -> None:
     """Of so few pages that more than seven are as good as impossible."""
@@ -107,7 +109,7 @@ def test_the_chain_is_that_of_all_states_written_out(rates: tuple[float, ...]) -
     assert found.indexed == pytest.approx(without_changes["fresh"], rel=2e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(st.floats(0.05, 0.8), st.floats(0.05, 2.0), st.floats(0.0, 3.0), st.floats(1.0, 5.0))
 def test_copies_are_fewer_than_pages_and_pages_found_gone_are_those_that_came(
     known: float, death: float, change: float, access: float

@@ -90,6 +90,7 @@ def freshness(scenario: Scenario) -> list[Any]:
 # -- the exact results and the simulation ----------------------------------------------------------
 
 
+@pytest.mark.by_day("cyclic, constant", "cyclic, exponential, heard up to a level")
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", PIPELINES)
 def test_the_simulation_agrees(name: str) -> None:
@@ -548,6 +549,7 @@ def test_ages_by_the_methods_of_the_index() -> None:
         assert method.rates(slow) / 1e-8 == pytest.approx(method.ages(slow), rel=1e-4), name
 
 
+@pytest.mark.thorough
 def test_the_map_of_the_decomposition(tmp_path: Path) -> None:
     """The table of the coarse grid, the bursts, and that it draws."""
     worst = decomposition_map.map_of_errors(*decomposition_map.COARSE)
@@ -568,6 +570,7 @@ def test_the_map_of_the_decomposition(tmp_path: Path) -> None:
 # -- a planted error is caught ---------------------------------------------------------------------
 
 
+@pytest.mark.by_day("{}-{'buffer.waiting_places': 4}")
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("simulated", "predicted"),
@@ -587,6 +590,7 @@ def test_a_wrong_rule_is_caught(simulated: dict[str, Any], predicted: dict[str, 
     assert overall(compare(freshness(busy.with_(predicted)), results)) == "disagrees"
 
 
+@pytest.mark.by_day(every=2)
 @pytest.mark.parametrize(
     ("changes", "name", "reason"),
     [

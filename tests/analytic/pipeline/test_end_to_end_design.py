@@ -96,6 +96,7 @@ def by_brute_force(scenario: Scenario, pages: int) -> float:
     return min(float(end.fun) for end in ends)
 
 
+@pytest.mark.by_day(besides=("timers", "Erlang timers", "LIFO", "push-out"))
 @pytest.mark.parametrize("name", RANDOM)
 def test_the_best_frequencies_are_those_of_brute_force(name: str) -> None:
     """Planted: frequencies that are best without a buffer cost over 1 % more than these."""
@@ -283,6 +284,7 @@ def every_policy(scenario: Scenario) -> dict[tuple[int, ...], float]:
     return {each: cost_of(by_level(scenario, each)) for each in lists}
 
 
+@pytest.mark.by_day(besides=("timers", "LIFO"))
 @pytest.mark.parametrize("changes", [{}, TIMED, LIFO], ids=["plain", "timers", "LIFO"])
 def test_no_threshold_policy_costs_less(changes: dict[str, Any]) -> None:
     """With no robot on the upper levels, which 1 … robots only would miss."""
@@ -486,6 +488,7 @@ def test_long_searches_say_how_far_they_are(
     assert caplog.messages == ["search: 2 so far, 0 s"]  # nothing is left of it
 
 
+@pytest.mark.thorough
 def test_a_long_search_can_be_interrupted() -> None:
     words = ["pipeline-more-robots", "--set", "costs.staleness=1", "--target", "switching"]
     sizes = ["--set", "robots.available=40", "--set", "buffer.waiting_places=16"]

@@ -246,6 +246,7 @@ def test_a_policy_that_draws_no_pages_gets_the_frequencies_without_a_buffer() ->
     assert any("without a buffer" in note for note in found.notes)
 
 
+@pytest.mark.by_day(besides=("changes4-threshold-at most 20000 are searched",))
 @pytest.mark.parametrize(
     ("changes", "target", "reason"),
     [

@@ -83,6 +83,7 @@ def twenty(changes: dict[str, Any]) -> Scenario:
     return load("pipeline-light").with_(short | changes)
 
 
+@pytest.mark.by_day("uniform service, threshold", "page-change", "page-change, constant service")
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", APPROXIMATED)
 def test_approximations_are_near_and_never_judged(name: str) -> None:

@@ -640,6 +640,19 @@ def test_every_command_says_which_times_it_took(crawlsim: Any) -> None:
     assert "28 in all]" in err
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("--set", "probing.policy.times=[7.0, 14.0, 28.0]", "--set", "probing.probes=3"),
+        ("--set", 'probing.policy="uniform"'),
+    ],
+)
+def test_times_that_nobody_has_to_find_are_not_announced(crawlsim: Any, change: Any) -> None:
+    code, _, err = crawlsim("solve", "dbworld-optimal", *change)
+    assert code == 0
+    assert err == ""
+
+
 # ------------------------------------------------------------------------------------------------
 # What is asked for, and what rounding can do.
 

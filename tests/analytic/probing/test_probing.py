@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 import sim
 from analytic import compare, overall, predict, resolve
@@ -124,7 +125,7 @@ MOMENTS = st.builds(
 
 
 @given(some_rates(), some_rates(), MOMENTS, MOMENTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 def test_the_integrals_of_an_interval_are_those_of_the_definitions(
     updates: Rate, importance: Rate, one: Fraction, other: Fraction
 ) -> None:
@@ -138,7 +139,7 @@ def test_the_integrals_of_an_interval_are_those_of_the_definitions(
 
 
 @given(some_rates(), some_rates(), st.lists(MOMENTS, min_size=3, max_size=3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_an_interval_is_its_two_parts_joined(
     updates: Rate, importance: Rate, moments: list[Fraction]
 ) -> None:
@@ -290,7 +291,7 @@ def _ends(times: tuple[float, ...]) -> tuple[list[float], list[float]]:
 
 
 @given(some_rates(), some_rates(), st.integers(2, 12))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_a_threshold_makes_all_costs_equal_or_there_is_none(
     updates: Rate, importance: Rate, probes: int
 ) -> None:
@@ -487,7 +488,7 @@ def cycle_of(rate: Rate) -> rates.Cycle:
 
 
 @given(some_rates(), MOMENTS, MOMENTS, st.sampled_from([0, 5, 10**6]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_the_integral_of_a_rate_is_that_of_its_pieces(
     rate: Rate, one: Fraction, other: Fraction, periods: int
 ) -> None:
@@ -501,7 +502,7 @@ def test_the_integral_of_a_rate_is_that_of_its_pieces(
 
 
 @given(some_rates(), st.floats(0, 1e4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_an_update_comes_when_its_expected_number_is_reached(rate: Rate, target: float) -> None:
     known = cycle_of(rate)
     time = rates.reached(known, target)
@@ -622,6 +623,7 @@ def test_updates_that_get_lost_or_cost_too_much_are_noticed(
         spoiled.check(4.0, 0)
 
 
+@pytest.mark.thorough
 def test_chunks_of_replications_on_workers_change_nothing() -> None:
     scenario = monitor({"run.replications": 600})
     with ProcessPoolExecutor(2, get_context("spawn")) as processes:
@@ -642,6 +644,16 @@ def verdict(scenario: Scenario, results: Results, measures: tuple[str, ...] = ()
     return overall(compare(predict(scenario)[0], results, measures or scenario.judged))
 
 
+@pytest.mark.by_day(
+    besides=(
+        "dbworld-uniform",
+        "dbworld-threshold",
+        "micronet-uniform",
+        "micronet-threshold",
+        "micronet-first-arrival",
+        "micronet-optimal",
+    )
+)
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", LIBRARY)
 def test_simulation_and_formula_agree(name: str) -> None:
@@ -658,6 +670,7 @@ def test_the_freshness_of_the_source_agrees_too(name: str) -> None:
     assert verdict(scenario, results, ("source_freshness",)) == "agrees"
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize(("source", "late"), [("dbworld", 0.1), ("micronet", 0.15)])
 def test_freshness_sees_probes_that_come_late(source: str, late: float) -> None:
@@ -689,6 +702,7 @@ def shifted(scenario: Scenario, hours: float) -> Scenario:
     return scenario.with_("source.importance.breaks", later)
 
 
+@pytest.mark.by_day(besides=("micronet-uniform--1--0.08",))
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "hours", "effect"),
@@ -708,6 +722,7 @@ def test_importance_shifted_by_an_hour_disagrees(name: str, hours: float, effect
     assert verdict(scenario, sim.run(wrong)) == "disagrees"
 
 
+@pytest.mark.by_day(besides=("micronet-1--0.021",))
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "hours", "effect"), [("dbworld", 1, 0.038), ("micronet", 1, -0.021)]

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analytic import Prediction, optimize, predict, resolve
 from analytic.optimum import NoOptimumError
-from analytic.probing import Profile, expected_cost
+from analytic.probing import Profile, expected_cost, profile_of
+from analytic.probing.profile import step_error
 from analytic.probing.shared import best_budget
 from analytic.probing.sources import natural_split
 from scenarios import Scenario, ScenarioError, load, scenario_from
@@ -101,7 +102,6 @@ def systems(draw: Any) -> tuple[Scenario, list[int]]:
     return system(updates, importance, probes, minimum_spacing=spacing), aparts
 
 
-@settings(deadline=None)
 @given(given_system=systems())
 def test_nothing_on_the_grid_is_better(given_system: tuple[Scenario, list[int]]) -> None:
     """Every choice of slots of every source is looked at."""
@@ -116,7 +116,6 @@ def test_nothing_on_the_grid_is_better(given_system: tuple[Scenario, list[int]])
     assert sum(found.decision["probes"]) == scenario.probing.probes
 
 
-@settings(deadline=None)
 @given(given_system=systems(), at_once=st.integers(1, 2), by_split=st.booleans())
 def test_nothing_with_so_many_at_one_time_is_better(
     given_system: tuple[Scenario, list[int]], at_once: int, by_split: bool
@@ -168,6 +167,7 @@ def test_a_limit_that_is_not_kept_is_refuted() -> None:
         limited.with_("probing.policy", best.as_file()["probing"]["policy"])
 
 
+@pytest.mark.thorough
 def test_many_sources_with_one_rhythm_one_at_a_time() -> None:
     """The bound is attained, above that without the limit, and no time has two probes."""
     found = optimize(load("shops-at-dawn"), "probes")
@@ -187,7 +187,6 @@ def test_a_search_that_leaves_the_split_alone_is_refuted() -> None:
     assert wrong > 1.1 * least_by_hand(scenario, [1, 1])
 
 
-@settings(deadline=None)
 @given(given_system=systems(), seed=st.integers(0, 1000))
 def test_no_times_whatever_cost_less_than_the_bound(
     given_system: tuple[Scenario, list[int]], seed: int
@@ -258,6 +257,19 @@ def test_smooth_rates_of_several_sources() -> None:
         (both,) = _costs(rows, kind)
         (single,) = _costs(alone, kind)
         assert both == pytest.approx(2 * single, rel=1e-12)
+
+
+def test_the_sides_of_a_smooth_rate_are_as_far_as_the_steps_can_be_off() -> None:
+    """Of the cost by what the formula of the error gives, of freshness by twice that of updates."""
+    scenario = resolve(load("smooth-day", {"probing.policy": "uniform"}))
+    rows = {(row.measure, row.kind): row.value for row in predict(scenario)[0]}
+    assert scenario.source is not None
+    cost, freshness = step_error(scenario.source, profile_of(scenario))
+    assert cost > 0.0
+    for measure, off in (("obsolescence_cost", cost), ("source_freshness", freshness)):
+        value = rows[measure, "exact"]
+        assert rows[measure, "lower bound"] == pytest.approx(value - off, rel=1e-12)
+        assert rows[measure, "upper bound"] == pytest.approx(value + off, rel=1e-12)
 
 
 def _costs(rows: Sequence[Prediction], kind: str) -> list[float]:

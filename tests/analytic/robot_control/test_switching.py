@@ -131,6 +131,7 @@ def test_another_rate_is_another_gain() -> None:
     assert target_gains(more, targets, [rewards])[0] != pytest.approx(gain, rel=1e-4)
 
 
+@pytest.mark.by_day(every=3)
 @pytest.mark.parametrize("seed", range(150))
 def test_the_optimum_among_targets_is_that_of_the_general_solver(seed: int) -> None:
     queue, rewards = drawn(seed)
@@ -241,6 +242,7 @@ SYSTEMS = {
 }
 
 
+@pytest.mark.by_day(besides=("response", "stale response"))
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_dense_chain_gives_the_found_rule_the_same_measures(name: str) -> None:
     """Cost, fates, levels and response, of rules by level and by phase."""
@@ -259,6 +261,7 @@ def test_the_dense_chain_gives_the_found_rule_the_same_measures(name: str) -> No
         assert probability == pytest.approx(expected["level_probability", level], rel=1e-9)
 
 
+@pytest.mark.by_day(besides=("0.0-PH-0.3", "0.2-M-0.3", "0.2-PH-0.0", "0.2-PH-0.3"))
 @pytest.mark.parametrize("obsolescence", [0.0, 0.3])
 @pytest.mark.parametrize("service", [PhaseLaw(np.ones(1), np.array([[-1.0]])), H2], ids=["M", "PH"])
 @pytest.mark.parametrize("response", [0.0, 0.2])
@@ -371,6 +374,7 @@ def optimal(access: float, capacity: int, price: float, family: str) -> Scenario
 FAMILIES = ("static", "switching", "threshold")
 
 
+@pytest.mark.by_day("static-0.2-3-1.0", "static-0.5-3-0.7")
 @pytest.mark.statistical
 @pytest.mark.parametrize(("access", "capacity", "price"), SETS)
 @pytest.mark.parametrize("family", FAMILIES)
@@ -381,6 +385,7 @@ def test_simulated_optima_agree(access: float, capacity: int, price: float, fami
     assert overall(rows) == "agrees"
 
 
+@pytest.mark.by_day(besides=("static", "switching"))
 @pytest.mark.statistical
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_faster_service_is_seen(family: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 from analytic import optimize, predict
 from analytic.markov import closed_classes, stationary
@@ -209,7 +210,7 @@ def all_rules(sizes: tuple[int, ...], levels: int) -> Any:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5))
 def test_no_rule_of_all_is_better(seed: int) -> None:
     # One robot of each of two classes and two places: all 1152 rules of level and active robots,
     # each from its cheapest closed class.

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 import sim
 from analytic import compare, optimize, overall, predict, resolve
@@ -393,7 +394,7 @@ def test_a_large_graph_is_announced(
     assert f"{found.states:,} states of capped ages, about 0 s" in caplog.text
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(
     st.lists(st.floats(0.2, 4.0), min_size=3, max_size=4), st.lists(st.floats(0.1, 3), min_size=4)
 )
@@ -537,6 +538,7 @@ def test_a_page_that_hardly_changes_is_left_out_or_not_by_remark_6_1() -> None:
     assert lengths[1] > 2**14
 
 
+@pytest.mark.thorough
 def test_the_bound_of_solve_proves_the_golden_ratio_pages() -> None:
     """246 equal pages that change so slowly that no table ends near its limit."""
     scenario = load("golden-ratio-246")

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from scipy.integrate import dblquad
 from scipy.linalg import expm
 from scipy.stats import gamma
@@ -448,7 +449,7 @@ def test_the_formulas_solve_the_whole_system(name: str, discipline: str) -> None
     assert found == pytest.approx({0: each[0], 1: each[1], "all": total}, rel=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(
     arrivals=st.sampled_from([Poisson(rate=1.5), Renewal(Deterministic(value=0.6)), MMPP2, MAP3]),
     rate=st.floats(0.05, 20.0),

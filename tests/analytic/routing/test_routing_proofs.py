@@ -387,6 +387,17 @@ def test_a_bound_of_the_long_run_is_not_set_beside_a_finite_one() -> None:
     assert "costed along a finite run" in reason
 
 
+@pytest.mark.by_day(
+    besides=(
+        "rates0-5.5452-1e-09",
+        "rates0-5.5452-1e-10",
+        "rates1-39.39-0.0001",
+        "rates1-39.39-1e-06",
+        "rates1-39.39-1e-08",
+        "rates1-39.39-1e-09",
+        "rates1-39.39-1e-10",
+    )
+)
 @pytest.mark.parametrize("scale", [1e-4, 1e-6, 1e-8, 1e-9, 1e-10])
 @pytest.mark.parametrize(("rates", "above"), [([1.0, 0.01], 5.5452), ([3.0, 1.0, 0.3], 39.39)])
 def test_the_best_order_at_random_does_not_depend_on_the_unit_of_time(
@@ -440,6 +451,7 @@ def test_the_gap_is_one_number_everywhere() -> None:
     assert "at most 1e-06 % above" in plot_word(found.search).get_title("left")
 
 
+@pytest.mark.thorough
 def test_a_long_search_says_so(caplog: pytest.LogCaptureFixture) -> None:
     """500 pages with costs of 16,384 distances are told, 50 are not."""
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 import sim
 from analytic import compare, optimize, overall, predict, resolve
@@ -123,7 +124,7 @@ LAWS = st.one_of(
 
 
 @given(LAWS, st.integers(1, 40))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_costs_at_a_distance_are_those_of_the_file_and_convex(law: Any, n: int) -> None:
     cost = system([law], {"period": [0]}).servers.spacing_costs[0]
     found = spacing_cost(cost, Poisson(rate=1.0), np.arange(1, n + 3))
@@ -144,7 +145,7 @@ def test_powers_of_a_geometric_number(p: float) -> None:
 
 
 @given(LAWS, st.floats(0.05, 1))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_drawn_server_costs_the_mean_over_geometric_distances(law: Any, p: float) -> None:
     cost = system([law], {"period": [0]}).servers.spacing_costs[0]
     series = math.fsum(p * (1 - p) ** (n - 1) * plain(law, n) for n in range(1, 1500))
@@ -181,7 +182,7 @@ def test_costs_by_hand() -> None:
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_values_and_orders_against_every_short_period(data: Any) -> None:
     """Of every word the cost by walking; no bound above any of them; a proof is a proof."""
     count = data.draw(st.integers(2, 3))
@@ -225,7 +226,7 @@ def test_no_rounding_of_a_steep_cost_is_a_proof() -> None:
 
 
 @given(st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_two_servers_by_the_block_rule_and_by_the_graph(data: Any) -> None:
     laws = [data.draw(LAWS), data.draw(LAWS)]
     costs = routing_costs(system(laws, "optimal"))

@@ -242,6 +242,7 @@ def test_a_page_that_replays_without_a_server(server: Server) -> None:
     assert len(seen["always_high"]) == len(seen["verdict"]) == 11
 
 
+@pytest.mark.thorough
 def test_an_interrupt_ends_it_while_a_page_watches_and_the_port_is_free_again() -> None:
     server = Server()
     with server.asked("/api/stream") as stream:
@@ -257,6 +258,7 @@ def test_an_interrupt_ends_it_while_a_page_watches_and_the_port_is_free_again() 
     assert again.end() == ""
 
 
+@pytest.mark.thorough
 def test_a_replication_that_takes_long_holds_nothing_up_in_the_end() -> None:
     server = Server()
     with closing(HTTPConnection("127.0.0.1", server.port)) as connection:
@@ -291,6 +293,7 @@ def test_without_its_extra_it_says_how_to_get_it() -> None:
     assert done.stderr == "crawlsim: explore needs: pip install 'crawlsim[explore]'\n"
 
 
+@pytest.mark.thorough
 def test_a_lesson_of_ones_own_comes_first(tmp_path: Path) -> None:
     own = tmp_path / "mine.toml"
     lesson = {"title": "Mine", "question": "How many?", "measure": "mean_in_system"}

@@ -95,6 +95,7 @@ def test_variation_of_gaps_is_one_if_poisson(changes: int) -> None:
     assert (found**2).mean() == pytest.approx(1.0, abs=0.03)
 
 
+@pytest.mark.by_day(besides=("20 pages, 10 each in a year",))
 @pytest.mark.parametrize("case", ["20 pages, 10 each in a year", "source, 100 updates in a year"])
 def test_verdicts_on_poisson_changes(case: str) -> None:
     """As `crawlsim fit` does it: up to five tests at 0.001 each."""

@@ -38,6 +38,17 @@ def poisson(pages: int, each: float, years: float, seed: int) -> tuple[np.ndarra
     return page, np.concatenate([np.zeros(pages), rng.uniform(0, end, counts.sum())])
 
 
+@pytest.mark.by_day(
+    besides=(
+        "1.0-1.0",
+        "1.0-26.0",
+        "60.0-1.0",
+        "60.0-26.0",
+        "3600.0-1.0",
+        "3600.0-26.0",
+        "86400.0-26.0",
+    )
+)
 @pytest.mark.parametrize("years", [1.0, 26.0])
 @pytest.mark.parametrize("step", [1.0, 60.0, 3600.0, DAY])
 def test_poisson_logs_are_not_called_bursty(step: float, years: float) -> None:

@@ -65,6 +65,7 @@ INTO = {
 }
 
 
+@pytest.mark.by_day(besides=("day-case3", "None-case3", "None-case4", "None-case5", "None-case6"))
 @pytest.mark.usefixtures("logs")
 @pytest.mark.parametrize("case", INTO)
 @pytest.mark.parametrize("unit", ["day", None])

@@ -38,6 +38,7 @@ def poisson_batches(rng: np.random.Generator, within: float) -> np.ndarray:
     return np.concatenate(parts)
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize("within", [1e-5, 1e-3])
 def test_the_mean_size_of_batches_is_covered(within: float) -> None:
@@ -66,6 +67,7 @@ def correlated(rng: np.random.Generator, number: int, shape: float) -> np.ndarra
     return gaps
 
 
+@pytest.mark.thorough
 def test_correlation_that_is_dropped_is_said() -> None:
     times = np.cumsum(correlated(np.random.default_rng(23), 4000, 1.0))
     for process in ("renewal", "poisson"):
@@ -244,6 +246,16 @@ NO_BATCHES = {
 }
 
 
+@pytest.mark.by_day(
+    besides=(
+        "Poisson",
+        "gamma, very variable",
+        "Weibull",
+        "hyperexponential, balanced, variation 3",
+        "MMPP, rates 0.1 and 1, quickly",
+        "MMPP, rates 1 and 10, rarely fast",
+    )
+)
 @pytest.mark.parametrize("name", NO_BATCHES)
 def test_streams_without_batches_give_none(name: str) -> None:
     """Eight streams each: an error of one in ten would be seen with a probability of 0.57."""

@@ -190,6 +190,7 @@ def test_the_ends_of_a_skewed_mean_solve_halls_cubic(values: list[float]) -> Non
         assert cubic == pytest.approx(stats.t.ppf(level, number - 1))
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize(("weeks", "burst"), [(20, 1), (20, 3), (100, 1)])
 def test_the_rhythm_of_the_week_is_no_error_of_the_mean_rate(

@@ -65,6 +65,7 @@ def test_the_distance_is_that_of_the_distribution_functions() -> None:
     assert Quality(0.06, 1e-9).poor
 
 
+@pytest.mark.thorough
 def test_candidates_are_chosen_by_bic() -> None:
     """Of samples of 200 exponential times BIC takes a larger law seldom, AIC far more often."""
     rng = np.random.default_rng(55)

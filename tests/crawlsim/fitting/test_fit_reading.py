@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import examples
 
 from crawlsim.fitting import Trace, read_trace
 from crawlsim.fitting.csv_lines import Block, table_of
@@ -182,7 +183,7 @@ def test_quotes(tmp_path: Path) -> None:
 FIELDS = st.lists(st.sampled_from(["a, b", "c", '"', 'd"e', "", "f,", "8"]), min_size=2, max_size=3)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(FIELDS, min_size=1, max_size=6), st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL])
 )
@@ -348,6 +349,25 @@ def test_fourteen_digits_are_a_time(tmp_path: Path) -> None:
     assert np.diff(trace.values).tolist() == [1.0, -0.5]
     written = read(tmp_path, "page,time\na,2017-07-30T22:38:50Z\n")
     assert trace.values[0] == written.values[0]
+
+
+@pytest.mark.parametrize(
+    ("unit", "elapsed"),
+    [
+        ("second", 366 * 24 * 60 * 60.0),
+        ("minute", 366 * 24 * 60.0),
+        ("hour", 366 * 24.0),
+        ("day", 366.0),
+        ("week", 366 / 7),
+        ("year", 366 / 365.25),
+    ],
+)
+def test_a_leap_year_in_every_unit(tmp_path: Path, unit: str, elapsed: float) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text("page,time\na,2020-01-01\na,2021-01-01\n")
+    trace = read_trace(path, time_unit=unit)
+    assert trace.time_unit == unit
+    assert np.diff(trace.values).tolist() == [pytest.approx(elapsed, rel=1e-12)]
 
 
 @pytest.mark.parametrize("digits", ["20171330223850", "20170730243850", "12345678901234"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
@@ -110,7 +110,6 @@ def test_broken_rows_are_counted_by_line(tmp_path: Path) -> None:
     assert trace.broken.lines[0][1] == "time = 'x' is no number"
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["a,1,0", "a,2", "", "b,x,1", "b,3,true", "c,4,5,6", ",5,1"])))
 def test_every_row_is_read_or_reported(rows: list[str]) -> None:
     """With and without quotes, which are read another way: the same rows, the same lines."""
@@ -385,7 +384,6 @@ def test_the_printed_correlation_has_no_process_of_order_two() -> None:
     assert gap_moments(found)[::3] == pytest.approx([212.03, 0.06])
 
 
-@settings(deadline=None)
 @given(st.floats(0.01, 100), st.floats(1.01, 20), st.floats(0, 1), st.floats(0.5, 2), st.booleans())
 def test_moments_of_order_two_are_met(
     mean: float, variation: float, share: float, skew: float, given_third: bool
@@ -458,7 +456,6 @@ def test_the_content_sizes_of_the_paper() -> None:
     assert "hyperexponential" in law.entry()
 
 
-@settings(deadline=None)
 @given(st.floats(0.01, 1e4), st.floats(0.011, 50))
 def test_two_moments_are_met(mean: float, variation: float) -> None:
     law = two_moments(mean, variation)
@@ -466,7 +463,6 @@ def test_two_moments_are_met(mean: float, variation: float) -> None:
     assert law.moment(2) == pytest.approx((1 + variation) * mean**2)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0.1, 10), min_size=3, max_size=30, unique=True))
 def test_three_moments_are_met(values: list[float]) -> None:
     """Any sample has a law, if many phases are allowed."""
@@ -519,6 +515,7 @@ def test_many_observations_are_put_together_without_harm() -> None:
     assert log_likelihood(together, law) == pytest.approx(one_by_one, rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_the_true_family_has_the_least_criterion() -> None:
     rng = np.random.default_rng(18)
     assert fit_sizes(rng.exponential(3.0, 4000)).best.name == "exponential"

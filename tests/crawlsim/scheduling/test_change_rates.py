@@ -52,6 +52,7 @@ def test_windows_hold_the_gaps_that_begin_in_them() -> None:
     assert not np.allclose(recent, whole)
 
 
+@pytest.mark.by_day(besides=("1.0", "3.0"))
 @pytest.mark.parametrize("shape", [0.3, 1.0, 3.0])
 @pytest.mark.statistical
 def test_intervals_cover_the_rates(shape: float) -> None:

@@ -26,6 +26,7 @@ from log_files import (
     read,
     write,
 )
+from profiles import examples
 
 from crawlsim.fitting.csv_lines import Broken
 from crawlsim.scheduling.log import VisitLog
@@ -313,7 +314,7 @@ ROWS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500))
 @given(st.lists(ROWS, min_size=1, max_size=3), st.randoms())
 def test_what_visits_found_agrees_with_going_through_them(
     pages: list[list[tuple[int, int, int]]], random: Any

@@ -47,6 +47,7 @@ def paid(log: ChangeLog, plan: crawlsim.scheduling.Schedule, cut: float, every: 
     return float(1 - stale_times(changes, visits, cut, cut + YEAR)[pages].sum() / even)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["visits", "changes"])
 @pytest.mark.statistical
 def test_a_plan_pays_in_the_years_that_follow(kind: str) -> None:

@@ -152,6 +152,7 @@ def test_a_file_cut_off_anywhere_is_read_in_part_or_refused(form: str, tmp_path:
         assert all(line.isprintable() for line in lines)
 
 
+@pytest.mark.by_day(every=15)
 @pytest.mark.parametrize("form", [*FORMS, "nutch", "sitemap"])
 @pytest.mark.parametrize("byte", [0, 27, 34, 44, 128, 255])
 def test_a_strange_byte_anywhere_does_no_harm(form: str, byte: int, tmp_path: Path) -> None:

@@ -1,0 +1,21 @@
+"""How many examples hypothesis tries: few by day, many by night."""
+
+from hypothesis import settings
+
+PROFILES = {"day": 20, "all": 100, "night": 300}
+"""In per cent of what a test asks for: by `make test`, `make test-all` and `make test-nightly`."""
+
+
+def register() -> None:
+    """Let `--hypothesis-profile` choose one; without it, it is the day's.
+
+    An example that loads a library, or shares the machine, is no error: there is no deadline.
+    """
+    for name, share in PROFILES.items():
+        settings.register_profile(name, deadline=None, max_examples=share)
+    settings.load_profile("day")
+
+
+def examples(asked: int) -> int:
+    """The number of examples by this profile, of which 100 are those that the test asks for."""
+    return max(asked * settings.default.max_examples // 100, min(asked, 5))
