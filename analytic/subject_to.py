@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic import conditions
+from analytic.arrival_process import delivery_rates
 from analytic.bounded_process import BoundedProcess, BrokenError, Counted, Found
 from analytic.decision_process import Indices
 from analytic.indexing_queue.best_free import free_rows, rule_map, unwritten
@@ -328,13 +329,18 @@ def _counted_of(limit: Limit) -> Counted:
     return Counted(COUNTED[limit.measure], limit.measure in SHARES, limit.above, limit.value)
 
 
-Rate = Callable[[str], Array]
-"""From a price of [costs] to what it is paid for, per unit time under each rule."""
+Rate = Callable[..., Array]
+"""From a price of [costs], and what it is (1), to what is paid per unit time under each rule."""
 
 
 def _rates_by(costs_of: Callable[[Scenario], Array], scenario: Scenario) -> Rate:
     """What each price is paid for: the cost where it is 1 and all others are 0."""
-    return cache(lambda price: costs_of(scenario.with_("costs", {price: 1.0})))
+
+    @cache
+    def rate(price: str, value: float | tuple[float, ...] = 1.0) -> Array:
+        return costs_of(scenario.with_("costs", {price: value}))
+
+    return rate
 
 
 @dataclass(frozen=True)
@@ -471,7 +477,7 @@ def _counted(scenario: Scenario, rate: Rate, measure: str) -> tuple[Array, Array
 
     def served() -> Array:
         if conditions.several_servers(scenario) is None:
-            raise NoOptimumError(f"{measure} of several servers is not known for each rule")
+            return _delivered(scenario, rate) - lost() - obsolete()
         busy = 1.0 - rate("starvation")
         return np.asarray(busy / mean_time(conditions.service_law(scenario)))
 
@@ -488,6 +494,16 @@ def _counted(scenario: Scenario, rate: Rate, measure: str) -> tuple[Array, Array
         return counted, np.ones_like(counted)
     delivered = lost() + obsolete() + served()
     return counted, np.where(delivered > 0, delivered, np.nan)
+
+
+def _delivered(scenario: Scenario, rate: Rate) -> Array:
+    """Pages delivered per unit time under each rule, by robots with exponential access times."""
+    _, robots = conditions.buffer_and_robots(scenario)
+    rates = delivery_rates(robots)
+    assert rates is not None  # several servers are covered with such robots only
+    if len(rates) > 1:
+        return rate("robots", tuple(rates))
+    return rates[0] * rate("robots")
 
 
 def _excess(counted: Array, total: Array, limit: Limit) -> Array:

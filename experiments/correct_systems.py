@@ -326,7 +326,7 @@ FAMILIES: tuple[Callable[[Draw], Tables], ...] = (
 
 def _large_buffer(rng: Draw) -> Tables:
     """Hundreds of places or more, loads around 1, and a run that may not begin to fill them."""
-    places = int(_positive(rng, 100, 20_000))
+    places = int(_positive(rng, 100, 4000))
     load = float(rng.choice([0.8, 0.95, 1.0, 1.02, 1.1, 1.6])) * float(rng.uniform(0.98, 1.02))
     robots = int(rng.integers(1, 5))
     servers = int(rng.choice([1, 1, 1, 2, 4]))

@@ -501,7 +501,7 @@ FORMULAS: tuple[Formula, ...] = (
         paper="coffman1998",
         number="section 2, over the window",
         quantity="deliveries of each page per unit time and their shares, as an index has them",
-        latex=r"\nu_i=\frac{n_i}{n}\cdot\frac{R}{\mathbb{E}X}",
+        latex=r"\nu_i=\frac{f_iR\,(1-p)}{\mathbb{E}X}",
         function=crawl_rates,
         kind="exact",
         origin="own",

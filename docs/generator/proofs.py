@@ -24,6 +24,7 @@ PLACES = {
         "(3), robots in step": _SEVERAL,
         "(3), exponential robots": _SEVERAL,
         "section 2": f"{_FRESH}a-list-of-pages",
+        "section 2, over the window": f"{_FRESH}a-list-of-pages",
         "Lemma 4.1": f"{_FRESH}random-choices",
         "Lemma 4.1, robots in step": _SEVERAL,
         "Theorem 3.3": f"{_FRESH}no-order-is-better-than-equal-distances",

@@ -414,3 +414,55 @@ def test_what_no_rule_of_any_family_keeps(target: str) -> None:
     scenario, _ = FAMILIES[target]()
     with pytest.raises(NoOptimumError, match="no rule of this kind keeps"):
         best_within(scenario, target, Limit("throughput", True, 5.0))
+
+
+TWO_CLASSES = {
+    "classes": [
+        {"available": 2, "access_time": {"exponential": {"mean": 1.0}}},
+        {"available": 2, "access_time": {"exponential": {"mean": 3.0}}},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("measure", "sense"),
+    [
+        ("loss_probability", "<="),
+        ("success_probability", ">="),
+        ("obsolescence_probability", "<="),
+        ("throughput", ">="),
+    ],
+)
+@pytest.mark.parametrize("classes", [False, True])
+def test_shares_of_several_servers_are_those_of_each_rule(
+    measure: str, sense: str, classes: bool
+) -> None:
+    """What is delivered follows from who is active: all that enters, is lost or is dropped."""
+    scenario = scenario_from(
+        {
+            "name": "servers",
+            "robots": TWO_CLASSES
+            if classes
+            else {"available": 3, "access_time": {"exponential": {"mean": 1.0}}},
+            "buffer": {
+                "waiting_places": 3,
+                "servers": 2,
+                "service": {"exponential": {"mean": 0.9}},
+                "obsolescence": {"exponential": {"mean": 5.0}},
+            },
+            "costs": {"loss": 1.0, "starvation": 2.0, "robots": 0.1},
+        }
+    )
+    rules: list[Any] = [1, 2, 3] if not classes else [[1, 0], [0, 2], [2, 1], [2, 2]]
+    for rule in rules:
+        fixed = scenario.with_("activation.static", rule)
+        rows, _ = predict(fixed)
+        value = next(row.value for row in rows if row.measure == measure and row.subject is None)
+        limit = Limit(measure, sense == ">=", value)
+        found = best_within(scenario, "static", limit)
+        cost = next(row.value for row in rows if row.measure == "control_cost")
+        assert found.cost is not None
+        assert found.cost <= cost * (1 + 1e-9), "the rule itself keeps what it has"
+        decided, _ = predict(scenario.with_(found.changes))
+        reached = next(row.value for row in decided if row.measure == measure)
+        assert (reached - value) * (1.0 if sense == ">=" else -1.0) >= -1e-9
