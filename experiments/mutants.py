@@ -35,7 +35,7 @@ import sys
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -497,6 +497,7 @@ class Reached:
     test: str
     seconds: float
     mutants: frozenset[int]
+    starts_processes: bool = False
 
 
 def measured(folder: Path, tree: Tree, jobs: int, net: Net) -> list[Reached]:
@@ -511,7 +512,10 @@ def measured(folder: Path, tree: Tree, jobs: int, net: Net) -> list[Reached]:
         lines = [line for part in sorted(parts.iterdir()) for line in part.read_text().splitlines()]
         kept.write_text("\n".join(lines) + "\n")
     rows = [json.loads(line) for line in kept.read_text().splitlines()]
-    return [Reached(test, seconds, frozenset(numbers)) for test, seconds, numbers in rows]
+    return [
+        Reached(test, seconds, frozenset(numbers), starts)
+        for test, seconds, numbers, starts in rows
+    ]
 
 
 def _nearness(test: str, mutant: Mutant) -> int:
@@ -527,52 +531,44 @@ def _nearness(test: str, mutant: Mutant) -> int:
 
 
 def ordered(number: int, mutant: Mutant, tests: Sequence[Reached]) -> list[Reached]:
-    """The tests that reach an error, the nearest and quickest first, and others of their files.
+    """The tests that reach an error, the nearest and quickest first.
 
-    Those may look at what an earlier test of the file has had computed.
+    Then others of their files: those may look at what an earlier test has had computed. Last those
+    that start processes, into which nobody has looked.
     """
     files = {_file(each.test) for each in tests if number in each.mutants}
 
-    def place(each: Reached) -> tuple[bool, int, float]:
-        return number not in each.mutants, -_nearness(each.test, mutant), each.seconds
+    def place(each: Reached) -> tuple[bool, bool, int, float]:
+        near = -_nearness(each.test, mutant)
+        return each.starts_processes, number not in each.mutants, near, each.seconds
 
-    return sorted((each for each in tests if _file(each.test) in files), key=place)
+    chosen = (each for each in tests if each.starts_processes or _file(each.test) in files)
+    return sorted(chosen, key=place)
 
 
 def _file(test: str) -> str:
     return test.partition("::")[0]
 
 
-def fate(
-    number: int, mutant: Mutant, tests: Sequence[Reached], tree: Tree, net: Net
-) -> dict[str, object]:
-    """What becomes of an error, and the test that sees it.
+def seen(mutant: Mutant, tests: Sequence[Reached], tree: Tree, net: Net) -> tuple[str, str] | None:
+    """How some tests see an error, and which; None where they do not.
 
     A test that fails without the error as well, because it runs alone, has seen nothing.
     """
-    rest = ordered(number, mutant, tests)
-    first: list[Reached] = []
-    while rest and sum(each.seconds for each in first) < _FIRST and len(first) < _MANY:
-        first.append(rest.pop(0))
     place = tree.folder / mutant.file
-    waiting = [part for part in (first, rest) if part]
-    while waiting:
+    while tests:
         place.write_text(mutant.text(), "utf-8")
         try:
-            code = tree.runs(waiting[0], net)
-            seen_by = tree.first_failure()
+            code = tree.runs(tests, net)
+            test = tree.first_failure()
         finally:
             shutil.copy2(ROOT / mutant.file, place)
-        if code is None:
-            return {"number": number, "fate": "timed out", "by": seen_by}
         if code in (0, _NOTHING_RAN):
-            waiting.pop(0)
-        elif tree.passes(seen_by, net):
-            return {"number": number, "fate": "killed", "by": seen_by}
-        else:
-            waiting[0] = [each for each in waiting[0] if each.test != seen_by]
-            waiting = [part for part in waiting if part]
-    return {"number": number, "fate": "survived", "by": "", "tests": len(first) + len(rest)}
+            return None
+        if code is None or tree.passes(test, net):
+            return ("timed out" if code is None else "killed"), test
+        tests = [each for each in tests if each.test != test]
+    return None
 
 
 def run(
@@ -582,7 +578,10 @@ def run(
     trees: Sequence[Tree],
     net: Net,
 ) -> None:
-    """Plant what has not been planted yet, and write what becomes of it."""
+    """Plant what has not been planted yet, and write what becomes of it.
+
+    First the nearest tests of each, then all others of those that they have not seen.
+    """
     done = {row["number"] for row in _rows(folder, net)}
     waiting = [
         number
@@ -593,21 +592,43 @@ def run(
     for tree in trees:
         free.put(tree)
 
-    def plant(number: int) -> dict[str, object]:
+    def plant(number: int, *, nearest: bool) -> tuple[str, str] | None:
         tree = free.get()
+        reaching = ordered(number, drawn[number], tests)
+        first = _nearest(reaching)
+        chosen = reaching[:first] if nearest else reaching[first:]
         try:
-            return fate(number, drawn[number], tests, tree, net)
+            return seen(drawn[number], chosen, tree, net)
         finally:
             free.put(tree)
 
-    with ThreadPoolExecutor(len(trees)) as pool:
-        for number, row in zip(waiting, pool.map(plant, waiting), strict=True):
-            mutant = drawn[number]
-            if row["fate"] == "survived":
-                (folder / f"survivor{net.name}-{number:03}.diff").write_text(mutant.diff())
-            with (folder / f"found{net.name}.jsonl").open("a") as file:
-                file.write(json.dumps(row) + "\n")
-            print(f"{mutant.file}:{mutant.line} {mutant.kind}: {row}", file=sys.stderr, flush=True)
+    for nearest in (True, False):
+        with ThreadPoolExecutor(len(trees)) as pool:
+            planted = {pool.submit(plant, number, nearest=nearest): number for number in waiting}
+            for each in as_completed(planted):
+                number, how = planted[each], each.result()
+                if how is not None or not nearest:
+                    waiting.remove(number)
+                    _write(folder, net, number, drawn[number], how or ("survived", ""))
+
+
+def _nearest(tests: Sequence[Reached]) -> int:
+    """How many of them run first: some seconds, and not very many."""
+    seconds = 0.0
+    for count, each in enumerate(tests[:_MANY]):
+        seconds += each.seconds
+        if seconds > _FIRST:
+            return count + 1
+    return min(len(tests), _MANY)
+
+
+def _write(folder: Path, net: Net, number: int, mutant: Mutant, how: tuple[str, str]) -> None:
+    row = {"number": number, "fate": how[0], "by": how[1]}
+    if how[0] == "survived":
+        (folder / f"survivor{net.name}-{number:03}.diff").write_text(mutant.diff(), "utf-8")
+    with (folder / f"found{net.name}.jsonl").open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    print(f"{mutant.file}:{mutant.line} {mutant.kind}: {row}", file=sys.stderr, flush=True)
 
 
 def _rows(folder: Path, net: Net) -> list[dict[str, Any]]:

@@ -3,8 +3,7 @@
 Python traces the lines that it interprets. Of machine code it sees none: there a test reaches all
 functions of which a kernel that it calls is made, as `scenarios.compiling` lists them to know when
 the kernel has to be compiled anew. Errors outside of functions are reached by whatever runs code of
-their module, or of one that imports it. Processes that a test starts are not looked into: it
-counts as reaching everything.
+their module, or of one that imports it. Processes that a test starts are not looked into.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Reaching:
         self._kernels: set[Any] = set()
         self._calls: Counter[CodeType] = Counter()
         self._reached: set[int] = set()
-        self._every = set(range(len(mutants)))
+        self.starts_processes = False
         for number, each in enumerate(mutants):
             file = str(ROOT / each["file"])
             if each["function"]:
@@ -65,6 +64,7 @@ class Reaching:
         self._codes.clear()
         self._kernels.clear()
         self._calls.clear()
+        self.starts_processes = False
         self._reached.clear()
 
     def reached(self) -> set[int]:
@@ -134,7 +134,7 @@ class Reaching:
         def noticed(process: Any, command: Any, *arguments: Any, **named: Any) -> None:
             words = [command] if isinstance(command, str) else list(map(str, command))
             if Path(words[0]).name.startswith(("python", "crawlsim", "make")):
-                self._reached |= self._every
+                self.starts_processes = True
             begin(process, command, *arguments, **named)
 
         subprocess.Popen.__init__ = noticed  # type: ignore[assignment, method-assign]
@@ -210,7 +210,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     threading.settrace(None)
     if item.stash.get(_FAILED, False):
         return
-    row = [item.nodeid, time.process_time() - start, sorted(_reaching.reached())]
+    seconds = time.process_time() - start
+    row = [item.nodeid, seconds, sorted(_reaching.reached()), _reaching.starts_processes]
     part = Path(os.environ["REACHED"]) / f"{os.getpid()}.jsonl"
     with part.open("a") as file:
         file.write(json.dumps(row) + "\n")

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from analytic import NotApplicable
+from crawlsim.cli.output import reason_lines
 from experiments.make_lists import texts
 from scenarios import load
 from scenarios.library import library_entries, library_names
@@ -64,3 +66,28 @@ start({list(words)!r})
     loaded = set(done.stderr.split())
     assert "crawlsim.cli.program" in loaded
     assert not HEAVY & loaded
+
+
+def test_reasons_are_shown_once_the_nearest_first_and_the_others_counted() -> None:
+    """Seven formulas, of which two share a reason and one is about other systems."""
+    near = [NotApplicable(f"paper ({n})", (f"reason {n}",)) for n in range(1, 6)]
+    shared = NotApplicable("paper (6)", ("reason 1",))
+    late = NotApplicable("paper (7)", ("reason 7",))
+    foreign = NotApplicable("other (1)", ("no servers",), other_subject=True)
+    shown = [f"not applicable: paper ({n}): reason {n}" for n in range(2, 6)]
+    first = "not applicable: paper (1); paper (6): reason 1"
+    assert list(reason_lines([*near, shared])) == [first, *shown]
+    assert list(reason_lines([*near, shared, foreign])) == [
+        *(first, *shown),
+        "1 further formula does not apply, 1 of them for other systems (--all has the reasons)",
+    ]
+    assert list(reason_lines([*near, late, foreign]))[-1] == (
+        "2 further formulas do not apply, 1 of them for other systems (--all has the reasons)"
+    )
+    assert list(reason_lines([*near, foreign, foreign]))[-1] == (
+        "2 further formulas do not apply, all of them for other systems (--all has the reasons)"
+    )
+    assert list(reason_lines([*near, shared, foreign], every=True)) == [
+        *(first, *shown),
+        "not applicable: other (1): no servers",
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -156,3 +157,10 @@ def test_intervals_hold_as_often_as_they_say() -> None:
     exact = loss_probability(20)
     found = [rare_losses(one_robot(20), seed=seed, precision=0.2) for seed in range(200)]
     assert np.mean([each.low <= exact <= each.high for each in found]) >= 0.903
+
+
+def test_the_saving_is_how_many_times_fewer_events_were_needed() -> None:
+    known = {each.name: 1.0 for each in fields(RareLosses)}
+    found = RareLosses(**known | {"plain_events": 3e9, "events": 6_000_000})  # type: ignore[arg-type]
+    assert found.saving == 500.0
+    assert found.record()["saving"] == 500.0

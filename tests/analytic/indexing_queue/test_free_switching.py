@@ -18,6 +18,7 @@ from profiles import examples
 
 from analytic import optimize, predict
 from analytic.indexing_queue import best_levels
+from analytic.indexing_queue.best_free import optimal_free
 from analytic.indexing_queue.free_switching import best_free_rule
 from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.optimum import NoOptimumError
@@ -354,3 +355,8 @@ def test_what_a_free_rule_cannot_be_found_for_is_refused(
 ) -> None:
     with pytest.raises(ScenarioError, match=reason):
         optimize(queue(changes), "free")
+
+
+def test_without_a_buffer_there_is_nothing_to_switch_for() -> None:
+    with pytest.raises(NoOptimumError, match=r"there is no \[buffer\]"):
+        optimal_free(load("cyclic-constant"))

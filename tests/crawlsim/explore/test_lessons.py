@@ -9,10 +9,10 @@ import pytest
 from analytic import FORMULAS
 from crawlsim.explore.lesson import Opened, lesson_from, library
 from crawlsim.explore.mathml import mathml
-from crawlsim.explore.own_scenario import opened
+from crawlsim.explore.own_scenario import lesson_of, opened
 from crawlsim.explore.theory import theory_of
 from crawlsim.explore.typeset import formula_record
-from scenarios import ScenarioError, dumps
+from scenarios import ScenarioError, dumps, load
 
 PAGE = Path(__file__).parents[3] / "docs/explore.md"
 
@@ -95,3 +95,17 @@ def test_a_scenario_without_a_name_is_refused(tmp_path: Path) -> None:
 
 def test_a_formula_holds_no_elements_of_a_page() -> None:
     assert "<script" not in mathml(r"\text{<script>alert(1)</script>} < 1")
+
+
+@pytest.mark.parametrize("name", ["one-robot", "dbworld-optimal"])
+def test_a_scenario_as_a_lesson_is_cut_short_only_where_it_is_long(name: str) -> None:
+    """Probed sources have a horizon of their own; what is cut says so."""
+    scenario = load(name)
+    lesson = lesson_of(scenario, name)
+    is_cut = name == "one-robot"
+    assert (lesson.text != "") is is_cut
+    assert lesson.set.keys() == ({"run.horizon"} if is_cut else set())
+    if is_cut:
+        assert lesson.set["run.horizon"] < scenario.run.horizon
+        assert f"{lesson.set['run.horizon']:g} instead of {scenario.run.horizon:g}" in lesson.text
+    assert lesson.subject is None

@@ -128,6 +128,7 @@ def test_too_few_have_no_interval_and_say_why() -> None:
     times = np.repeat(np.cumsum(gaps[:100]), 2)
     text = " ".join(fit_deliveries(batches_of(times, 0.0)).notes)
     assert "have no intervals: fewer than 1000 gaps" in text
+    assert "the mean batch size has no interval: fewer than 200 batches" in text
     sizes = np.where(np.arange(100) < 50, 1, 2)
     (mean,) = (p for p in batch_parameters(sizes) if p.name == "mean_batch_size")
     assert (mean.estimate, np.isnan(mean.low)) == (1.5, True)
