@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
@@ -23,9 +24,14 @@ from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.runtime.nrt import rtsys
 
+from scenarios.compile_times import note_time, place_of_code, time_in_words
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _LOG = logging.getLogger(__name__)
+
+_LONGEST: dict[str, float] = {}
+"""Seconds that the longest compilation of each kind took in this process, once it is announced."""
 
 
 def compiled(function: Function, what: str | None = "solver") -> Function:
@@ -72,6 +78,7 @@ class _Cache(FunctionCache):
         self._compiled = compiled
         self._what = what
         self._above = Path(self._cache_path)
+        self._begun = 0.0
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled before; None where there is nothing, or nothing that can be read.
@@ -88,11 +95,17 @@ class _Cache(FunctionCache):
             with suppress(OSError):
                 self.flush()
         if code is None and self._what is not None:
-            _announce(self._what)
+            self._begun = time.monotonic()
+            _announce(self._what, place_of_code(self._above))
         return code
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled, if the disk lets us."""
+        """Keep what was compiled, if the disk lets us, and what the longest part of it took."""
+        if self._what is not None:
+            spent = time.monotonic() - self._begun
+            if spent > _LONGEST[self._what]:
+                _LONGEST[self._what] = spent
+                note_time(self._what, place_of_code(self._above), spent)
         with suppress(OSError):
             self._turn_to_folder(sig)
             super().save_overload(sig, data)
@@ -112,10 +125,12 @@ class _Cache(FunctionCache):
         self._cache_file = IndexDataCacheFile(self._cache_path, base, source_stamp="")
 
 
-@cache
-def _announce(what: str) -> None:
+def _announce(what: str, place: Path) -> None:
     """Say once that compilation takes its time."""
-    _LOG.info("compiling the %s, up to half a minute; later runs find it compiled", what)
+    if what not in _LONGEST:
+        _LONGEST[what] = 0.0
+        words = time_in_words(what, place)
+        _LOG.info("compiling the %s, %s; later runs find it compiled", what, words)
 
 
 @cache

@@ -1,202 +1,35 @@
-"""Simulating scenarios as the options of a command ask for, and how long that will take."""
+"""Simulating scenarios as the options of a command ask for."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import progress_bar
-from crawlsim.cli.tables import number, warn
+from crawlsim.cli.run_time import say_how_long, say_in_advance
+from crawlsim.cli.tables import warn
 from crawlsim.cli.workers import workers
-from scenarios import Results, Scenario, ScenarioError
+from scenarios import Results, Scenario
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.law_points import LawPoints
 from scenarios.page_data import access_shares
-from scenarios.text import counted, told, units
+from scenarios.text import counted, units
 from sim.pace import expected_events
 
 if TYPE_CHECKING:
     from sim.page_spool import PageSpool
 
-_QUANTILE = 1.96
-
-_COUNTED = {
-    "loss_rate": "loss_probability",
-    "loss_probability": "loss_probability",
-    "obsolescence_probability": "obsolescence_probability",
-}
-"""Measures that count pages, and the share of all pages that tells how many there will be."""
-
-_RARE = 0.02
-"""Above this share pages are not rare, and their counts vary less than independent events do."""
-
 _MOST = 1000
 """Replications at which a precision is given up, unless told otherwise."""
 
-_LONG = 1800.0
-"""Seconds from which on it is said in advance how long a command will take."""
-
-_QUICK = 1e7
-"""Events in all that take a few seconds at the usual pace, and seconds at most if they are slow."""
-
 _SHORT = 1.5e6
 """Events in all that SimPy gets through in less time than the other engine takes to compile."""
-
-_TRIALS = (1e3, 1e4, 1e5)
-_LONG_ENOUGH = 0.2
-"""Events of short replications that tell the pace, and seconds after which it is known."""
-
-_MOST_TRIED = 1_000_000
-"""Pages that are set up in a second, four times over."""
-
-
-class Trial(NamedTuple):
-    """Events of a short replication, and seconds that it took."""
-
-    events: float
-    seconds: float
-
-
-def say_how_long(scenarios: Sequence[Scenario], options: RunOptions, label: str) -> None:
-    """Warn where simulating will take half an hour or more, by the pace of a short replication.
-
-    Parameters
-    ----------
-    scenarios : sequence of Scenario
-        All that will be simulated, the cells of a sweep for example.
-    options : RunOptions
-    label : str
-        What messages call them.
-    """
-    events = [each.run.replications * expected_events(each) for each in scenarios]
-    if sum(events) < _QUICK:
-        return
-    largest = scenarios[events.index(max(events))]
-    pace = seconds_per_event(largest, options.engine)
-    if pace is None:
-        return
-    seconds = sum(events) * pace / options.jobs
-    if seconds < _LONG:
-        return
-    where = "on one core of the cluster" if options.cluster else f"with --jobs {options.jobs}"
-    least = " at least" if options.precision is not None else ""
-    warn(
-        f"{label}: about {sum(events):.2g} events, {1.0 / pace:.2g} a second in a short trial: "
-        f"some {_duration(seconds)}{least} {where}; a shorter run.horizon or fewer replications "
-        "take less"
-    )
-
-
-def seconds_per_event(scenario: Scenario, engine: str | None) -> float | None:
-    """Seconds that an event takes, by short replications, each ten times longer than the last.
-
-    What a longer one takes beyond a shorter one: setting up is not counted. None where the scenario
-    has none so short, or takes long to set up; probed sources have a horizon of their own.
-    """
-    from sim.replicate import run
-
-    pages = 0 if scenario.pages is None else scenario.pages.count
-    if scenario.probing is not None or pages > _MOST_TRIED:
-        return None
-    whole = expected_events(scenario)
-    pace = None
-    before = Trial(0.0, 0.0)
-    for events in _TRIALS:
-        horizon = scenario.run.horizon * events / whole
-        try:
-            short = scenario.with_({"run.warmup": 0.0, "run.horizon": horizon})
-            if pace is None:
-                run(short, replications=1, engine=engine)  # compiles
-            start = time.perf_counter()
-            run(short, replications=1, engine=engine)
-        except ScenarioError:
-            return pace
-        spent = time.perf_counter() - start
-        pace = max(spent - before.seconds, 0.0) / (events - before.events)
-        if pace * events > _LONG_ENOUGH:
-            break
-        before = Trial(events, spent)
-    return pace
-
-
-def events_needed(relative: float) -> float:
-    """Independent events that it takes for a 95 % interval of this relative half-width."""
-    return (_QUANTILE / relative) ** 2
-
-
-def say_in_advance(scenario: Scenario, precision: Any, options: RunOptions, label: str) -> None:
-    """Warn where the pages to be counted are so rare that the precision is out of reach.
-
-    By the formulas, where they cover the scenario: the expected number in a replication, how many
-    replications that makes, and how long they would take at the pace of the first one. Rare pages
-    come in bursts, so that it takes more rather than less; of pages that are not rare nothing is
-    said.
-
-    Parameters
-    ----------
-    scenario : Scenario
-    precision : sim.Precision
-    options : RunOptions
-    label : str
-        What messages call the scenario.
-    """
-    pace: float | None = None
-    for name in precision.measures or scenario.judged:
-        expected = _expected(scenario, name)
-        if expected == 0:
-            warn(f"{label}: {name} is 0 by formula; no number of replications makes it precise")
-        if not expected:
-            continue
-        needed = math.ceil(events_needed(precision.relative) / expected)
-        if needed > precision.most:
-            pace = pace or _seconds_of_one(scenario, options)
-            warn(
-                f"{label}: {name} counts {number(expected)} pages in a replication, by "
-                f"formula; a precision of {100 * precision.relative:g} % takes at least "
-                f"{number(float(needed))} replications, some {_duration(needed * pace)} on one "
-                f"core; --max-replications {precision.most} stops first; a longer run.horizon "
-                "counts more"
-            )
-
-
-def _expected(scenario: Scenario, name: str) -> float | None:
-    """Pages counted in the window of a replication, where a formula says so and they are rare."""
-    from analytic import predict
-
-    if name not in _COUNTED or scenario.buffer is None:
-        return None
-    values = {row.measure: row.value for row in predict(scenario)[0] if row.kind == "exact"}
-    share = values.get(_COUNTED[name])
-    arrivals = values.get("arrival_rate")
-    if share is None or arrivals is None or share > _RARE:
-        return None
-    return share * arrivals * (scenario.run.horizon - scenario.run.warmup)
-
-
-def _seconds_of_one(scenario: Scenario, options: RunOptions) -> float:
-    """CPU time of a replication, the second one, when everything is compiled."""
-    from sim.replicate import run
-
-    run(scenario, replications=1, engine=options.engine)
-    start = time.process_time()
-    run(scenario, replications=1, engine=options.engine)
-    return time.process_time() - start
-
-
-def _duration(seconds: float) -> str:
-    """A time for people."""
-    units = (("years", 365.25 * 86400), ("days", 86400), ("hours", 3600), ("minutes", 60))
-    for name, length in units:
-        if seconds >= 2 * length:
-            return f"{seconds / length:.3g} {name}"
-    return told(f"{seconds:.2g}", "second")
 
 
 def simulate_all(
@@ -249,7 +82,12 @@ def _engines_now(
     Of a short run SimPy gives the same numbers before the other engine is compiled; that goes on in
     the background meanwhile.
     """
-    from sim.compiled_engine.prepared import is_prepared, may_compile_behind, prepare_behind
+    from sim.compiled_engine.prepared import (
+        compile_time,
+        is_prepared,
+        may_compile_behind,
+        prepare_behind,
+    )
     from sim.replicate import engine_for
 
     engines = [engine_for(scenario, options.engine) for scenario in scenarios]
@@ -267,7 +105,8 @@ def _engines_now(
         return engines
     click.echo(
         f"crawlsim: {', '.join(each.name for each in waiting)}: SimPy answers, with the same "
-        "numbers, while the faster engine is compiled in the background: once, up to half a minute",
+        "numbers, while the faster engine is compiled in the background: once, "
+        f"{compile_time()}",
         err=True,
     )
     answered = {each.name for each in waiting}

@@ -22,7 +22,8 @@ from crawlsim.cli.loading import decision_of, is_to_decide, with_warmup
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import progress_bar
 from crawlsim.cli.results import run_record
-from crawlsim.cli.simulating import say_how_long, simulate_as_asked
+from crawlsim.cli.run_time import say_how_long
+from crawlsim.cli.simulating import simulate_as_asked
 from crawlsim.cli.streams import Interrupted
 from crawlsim.cli.tables import json_text, warn
 from crawlsim.cli.workers import workers

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario, ScenarioError
+from scenarios.compile_times import place_of_code, time_in_words
 from sim.pace import expected_events
 
 MODE = "CRAWLSIM_COMPILE"
@@ -160,8 +161,12 @@ def _root() -> Path:
 
 def _place() -> Path:
     """Where numba keeps compiled code."""
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    return Path(given) if given else Path(__file__).parent / "__pycache__"
+    return place_of_code(Path(__file__).parent / "__pycache__")
+
+
+def compile_time() -> str:
+    """How long compiling the engine takes, in words."""
+    return time_in_words("engine", _place())
 
 
 def _mark(scenario: Scenario) -> Path:

@@ -21,8 +21,8 @@ from analytic.indexing_queue import (
     solve_chain,
 )
 from crawlsim.cli import main
-from scenarios import dumps
-from scenarios.compiling import _announce, compiled
+from scenarios import compiling, dumps
+from scenarios.compiling import compiled
 
 LARGE = queue(stale(H2) | {"buffer.waiting_places": 10, "name": "large", "costs.loss": 1.0})
 
@@ -115,6 +115,16 @@ def test_a_long_search_is_announced_on_stderr_only(
         assert json.loads(out)
 
 
+def loaded(path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, path.stem, module)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_compilation_is_announced_once_and_only_where_nothing_is_kept(
     said: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,19 +132,33 @@ def test_compilation_is_announced_once_and_only_where_nothing_is_kept(
     source = "def twice(x):\n    return 2 * x\n\n\ndef thrice(x):\n    return 3 * x\n"
     path.write_text(source)
 
-    def loaded() -> Any:
-        spec = importlib.util.spec_from_file_location("doubled", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, "doubled", module)
-        spec.loader.exec_module(module)
-        return module
-
     for times in (1, 1):
-        _announce.cache_clear()
-        module = loaded()
+        compiling._LONGEST.clear()
+        module = loaded(path, monkeypatch)
         assert compiled(module.twice)(2) == 4
         assert compiled(module.thrice)(2) == 6
         announced = [line for line in said() if line.startswith("compiling the solver")]
         assert len(announced) == times
+
+
+def test_compilation_is_announced_by_what_it_took_here_the_last_time(
+    said: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    record = tmp_path / "crawlsim-solver.seconds"
+    expected = []
+    for held, words in (
+        (None, "up to half a minute"),
+        ("12.3\n", "some 12 s, as the last time"),
+        ("0.2\n", "some 1 s, as the last time"),
+        *((damaged, "up to half a minute") for damaged in ("", "nan", "-1", "1e300", "\x1b[31m")),
+    ):
+        if held is not None:
+            record.write_text(held)
+        compiling._LONGEST.clear()
+        path = tmp_path / f"file_{len(expected)}.py"
+        path.write_text("def twice(x):\n    return 2 * x\n")
+        assert compiled(loaded(path, monkeypatch).twice)(2) == 4
+        expected.append(f"compiling the solver, {words}; later runs find it compiled")
+        assert said() == expected
+        assert 0.0 < float(record.read_text()) < 60.0

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from crawlsim.cli import simulating, streams
+from crawlsim.cli import run_time, streams
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import progress_bar
-from scenarios import load
+from crawlsim.cli.run_time import Cost
+from scenarios import Scenario, load, scenario_from
 from sim.pace import expected_events
 
 
@@ -109,12 +110,6 @@ def test_lines_stand_on_stderr_and_json_alone_on_stdout(
 # Hours ahead
 
 
-def options(**given: Any) -> RunOptions:
-    return RunOptions(
-        None, given.pop("jobs", 1), None, None, given.pop("precision", None), (), None
-    )
-
-
 def test_events_are_counted_per_robot_and_up_to_the_horizon() -> None:
     """Four robots of mean 1.0 up to 40000, by hand."""
     four = load("four-robots-one-threshold")
@@ -124,30 +119,94 @@ def test_events_are_counted_per_robot_and_up_to_the_horizon() -> None:
     assert expected_events(four) == pytest.approx(expected)
 
 
-def test_the_pace_of_an_event_is_measured_by_short_replications() -> None:
+def pages(count: int, **run: Any) -> Scenario:
+    return scenario_from(
+        {
+            "name": "pages",
+            "pages": {"change_rates": {"zipf": {"pages": count, "exponent": 0.8, "total": 5.0}}},
+            "robots": {
+                "available": 1,
+                "access_time": {"exponential": {"mean": 1.0}},
+                "accessing": {"policy": "round-robin"},
+            },
+            "run": {"horizon": 1e9, "warmup": 0.0, "replications": 4} | run,
+        }
+    )
+
+
+def test_an_event_takes_some_time_and_one_of_simpy_more() -> None:
     huge = load("one-robot").with_("run.horizon", 1e12)
-    pace = simulating.seconds_per_event(huge, None)
-    assert pace is not None
-    assert 1e-9 < pace < 1e-3
-    slow = simulating.seconds_per_event(huge, "simpy")
-    assert slow is not None
-    assert slow > pace
-    assert simulating.seconds_per_event(load("dbworld-uniform"), None) is None
+    fast, slow = (run_time.cost_of(huge, engine).events for engine in ("compiled", "simpy"))
+    assert 1e-9 < fast / expected_events(huge) < 1e-3
+    assert slow > fast
+
+
+@pytest.mark.parametrize("set_up", [0.001, 0.2, 5.0])
+def test_neither_the_set_up_nor_the_start_counts_as_events(
+    set_up: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A microsecond an event, and ten for the first thousand, as all robots start.
+
+    Where the shortest trial is taken for events, as it was, a set-up of 0.2 s makes 200 of each.
+    """
+    scenario = pages(1_000_000)
+
+    def spent(tried: Scenario, _: object, share: float, replications: int) -> list[float]:
+        events = share * expected_events(tried)
+        each = set_up + 1e-6 * events + 9e-6 * min(events, 1e3)
+        return [each] * replications + [0.7]
+
+    monkeypatch.setattr(run_time, "_spent", spent)
+    cost = run_time.cost_of(scenario, "compiled")
+    assert cost.results == 0.7
+    assert cost.set_up == pytest.approx(set_up + 0.009)
+    assert cost.events == pytest.approx(1e-6 * expected_events(scenario))
+
+
+def test_of_a_short_replication_all_is_tried_and_nothing_added(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        run_time, "_spent", lambda _scenario, _engine, share, n: [0.1 + 0.1 * share] * n + [0.5]
+    )
+    short = run_time.cost_of(pages(10, horizon=400.0), "compiled")
+    assert short == Cost(0.5, pytest.approx(0.2), pytest.approx(0.0))
+    longer = run_time.cost_of(pages(10, horizon=40_000.0, replications=4000), "compiled")
+    assert longer.replication == pytest.approx(0.2)
+    assert longer.results == pytest.approx(0.5 * 4000 / 20), "rows are kept of each replication"
 
 
 def test_hours_are_said_before_they_begin(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A microsecond an event: 16 million seconds, by two workers 93 days."""
-    monkeypatch.setattr(simulating, "seconds_per_event", lambda *_: 1e-6)
+    """A microsecond an event and a second for each set-up, on one core, and on two of a hundred."""
     long = load("one-robot").with_({"run.horizon": 1e12, "run.replications": 10})
-    each = 10 * expected_events(long)
-    simulating.say_how_long([long, long], options(jobs=2), "grid")
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"warning: grid: about {2 * each:.2g} events, 1e+06 a second")
-    assert f"some {each * 1e-6 / 86400:.3g} days with --jobs 2" in line
-    simulating.say_how_long([long], options(precision=0.1), "one-robot")
+    each = 1e-6 * expected_events(long)
+    monkeypatch.setattr(run_time, "cost_of", lambda *_: Cost(3.0, 1.0, each))
+    monkeypatch.setattr(run_time, "_cores", lambda: 2)
+    for jobs, rounds in ((1, 10), (2, 5), (100, 5)):
+        run_time.say_how_long([long, long], RunOptions(jobs=jobs), "grid")
+        (line,) = capsys.readouterr().err.splitlines()
+        days = 2 * (3.0 + rounds * (1.0 + each)) / 86400
+        assert line.startswith(
+            f"warning: grid: some {days:.3g} days with --jobs {jobs}: by a short"
+        )
+        assert f"1 second to be set up and {each / 86400:.3g} days to be simulated" in line
+    run_time.say_how_long([long], RunOptions(precision=0.1), "one-robot")
     assert "days at least with --jobs 1" in capsys.readouterr().err
+
+
+def test_one_replication_is_not_shared_by_workers_and_a_smaller_cell_takes_less(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_time, "cost_of", lambda *_: Cost(0.0, 1800.0, 1800.0))
+    monkeypatch.setattr(run_time, "_cores", lambda: 8)
+    alone = pages(1_000_000, replications=1)
+    smaller = pages(500_000, replications=1, horizon=2.5e8)
+    run_time.say_how_long([alone], RunOptions(jobs=8), "alone")
+    assert "alone: some 60 minutes with" in capsys.readouterr().err
+    run_time.say_how_long([smaller, alone], RunOptions(jobs=8), "both")
+    assert f"both: some {60 + 15 + 7.5:.3g} minutes with" in capsys.readouterr().err
 
 
 def test_of_minutes_nothing_is_said_and_of_few_events_nothing_is_tried(
@@ -155,12 +214,13 @@ def test_of_minutes_nothing_is_said_and_of_few_events_nothing_is_tried(
 ) -> None:
     tried: list[object] = []
     monkeypatch.setattr(
-        simulating, "seconds_per_event", lambda *given: (tried.append(given), 1e-7)[1]
+        run_time, "cost_of", lambda *given: (tried.append(given), Cost(0.0, 0.0, 10.0))[1]
     )
-    simulating.say_how_long([load("one-robot")], options(), "one-robot")
+    run_time.say_how_long([load("one-robot")], RunOptions(), "one-robot")
+    run_time.say_how_long([load("dbworld-uniform")], RunOptions(), "probes have other horizons")
     assert not tried
     minutes = load("one-robot").with_({"run.horizon": 1e8, "run.replications": 10})
-    simulating.say_how_long([minutes], options(), "one-robot")
+    run_time.say_how_long([minutes], RunOptions(), "one-robot")
     assert len(tried) == 1
-    simulating.say_how_long([], options(), "nothing left")
+    run_time.say_how_long([], RunOptions(), "nothing left")
     assert not capsys.readouterr().err

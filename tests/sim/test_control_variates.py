@@ -13,9 +13,9 @@ from systems import BATCHES, PHASES, queue
 
 import sim
 from analytic import predict
-from crawlsim.cli import simulating
+from crawlsim.cli import run_time
 from crawlsim.cli.options import RunOptions
-from crawlsim.cli.simulating import events_needed
+from crawlsim.cli.run_time import events_needed
 from scenarios import Results, Scenario
 from scenarios.results import Columns, Rows
 from sim import rules
@@ -210,8 +210,8 @@ def test_a_precision_that_is_out_of_reach_is_said_in_advance(crawlsim: Commands)
 def test_the_numbers_of_the_warning_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loss and obsolescence of a queue, 0.5 seconds a replication, and what is not rare."""
     said: list[str] = []
-    monkeypatch.setattr(simulating, "warn", said.append)
-    monkeypatch.setattr(simulating, "_seconds_of_one", lambda *_: 0.5)
+    monkeypatch.setattr(run_time, "warn", said.append)
+    monkeypatch.setattr(run_time, "cost_of", lambda *_: run_time.Cost(9.0, 0.1, 0.4))
     scenario = queue({"buffer.waiting_places": 9, "activation.static": 1, "run.horizon": 450.0})
     loss, arrivals = (exact_of(scenario, name) for name in ("loss_probability", "arrival_rate"))
     assert loss < 0.02
@@ -219,16 +219,16 @@ def test_the_numbers_of_the_warning_by_hand(monkeypatch: pytest.MonkeyPatch) -> 
         engine=None, jobs=1, cluster=None, out=None, precision=0.1, measures=(), max_replications=9
     )
     names = ("loss_rate", "obsolescence_probability", "throughput")
-    simulating.say_in_advance(scenario, sim.Precision(0.1, names, 9), options, "q")
+    run_time.say_in_advance(scenario, sim.Precision(0.1, names, 9), options, "q")
     counted = loss * arrivals * 400.0
     needed = math.ceil(events_needed(0.1) / counted)
     assert len(said) == 1, "obsolescence is not rare here, and throughput counts no rare pages"
     assert f"q: loss_rate counts {counted:.6g} pages in a replication" in said[0]
     assert f"at least {float(needed):.6g} replications" in said[0]
-    assert simulating._duration(needed * 0.5) in said[0]
-    assert simulating._duration(7200.0) == "2 hours"
+    assert run_time._duration(needed * 0.5) in said[0]
+    assert run_time._duration(7200.0) == "2 hours"
     never = scenario.with_("buffer.obsolescence", "never")
-    simulating.say_in_advance(never, sim.Precision(0.1, names[1:2], 9), options, "q")
+    run_time.say_in_advance(never, sim.Precision(0.1, names[1:2], 9), options, "q")
     assert "is 0 by formula" in said[1]
 
 
