@@ -9,7 +9,7 @@ import numpy as np
 from analytic.active_robots import robots_at
 from analytic.arrival_process import delivery_rates, gap_order, rates_at_speed_one, total_rates
 from analytic.formula import premise
-from analytic.phase_type import MOST_PHASES, exponential_rate, has_phases, phase_count
+from analytic.phase_type import MOST_PHASES, exponential_rate, phase_count
 from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.accessing.randomized import Randomized
@@ -20,7 +20,6 @@ from scenarios.laws import Deterministic, Distribution, Mixture
 from scenarios.page_data import access_shares, page_service_times
 from scenarios.processes import gap_law
 from scenarios.sections import Buffer, PageSize, Robots
-from scenarios.service_phases import seen_phases
 
 IN_ENVIRONMENT = "the speed of accesses changes with robots.environment"
 """Why a formula with one rate of each robot does not hold."""
@@ -310,16 +309,6 @@ def phase_type_service(scenario: Scenario) -> str | None:
     reason = independent_services(scenario)
     given = buffer_of(scenario).service.key
     return reason or _not_of_phase_type("service times", service_law(scenario), given)
-
-
-def phases_of_service_written(scenario: Scenario) -> str | None:
-    """A rule of switching can have a list for each phase of the service."""
-    if independent_services(scenario) is not None:
-        return None
-    law = service_law(scenario)
-    if exponential_rate(law) is not None or (has_phases(law) and seen_phases(law) is not None):
-        return None
-    return f"a rule by service phase needs a phase-type service; write the {law.key} law as one"
 
 
 def _not_of_phase_type(what: str, law: Distribution, given: str) -> str | None:

@@ -30,6 +30,11 @@ class GeometricSum:
     failure: float
 
     @property
+    def simplest(self) -> GeometricSum:
+        """Itself: it has no other name."""
+        return self
+
+    @property
     def key(self) -> str:
         """What messages call it."""
         return f"repeated {self.access.key}"

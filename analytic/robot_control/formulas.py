@@ -384,7 +384,6 @@ FORMULAS: tuple[Formula, ...] = (
         origin="own",
         conditions=(
             *_OF_CLASSES,
-            conditions.phases_of_service_written,
             conditions.priced,
             unlike_search.response_unpriced,
         ),

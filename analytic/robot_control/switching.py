@@ -180,7 +180,7 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
         If the optimum is not known for such a system.
     """
     plain = scenario.with_("activation", None)
-    reason = reason_against((*_COVERED, conditions.phases_of_service_written), plain)
+    reason = reason_against(_COVERED, plain)
     if reason:
         raise NoOptimumError(reason)
     buffer, robots = buffer_and_robots(scenario)

@@ -265,8 +265,7 @@ def checked_queue(scenario: Scenario) -> UnlikeQueue:
         If the optimum is not known for such a system, or the chain is too large.
     """
     plain = scenario.with_("activation", None)
-    wanted = (*PRICED, conditions.phases_of_service_written, chain_fits)
-    if reason := reason_against(wanted, plain):
+    if reason := reason_against((*PRICED, chain_fits), plain):
         raise NoOptimumError(reason)
     return queue_of(plain)
 

@@ -23,6 +23,7 @@ _LONG = "--set 'buffer.obsolescence.erlang={shape=3, mean=60.0}'"
 _QUEUE = "one-robot --set buffer.servers=2"
 
 CHANGED = {
+    "coffman1998 section 2, over the window": "whittle-index",
     "coffman1998 (3), slot by slot": "deadline-frequencies",
     "coffman1998 Lemma 4.1, robots in step": (
         "robots-in-step --set 'robots.accessing={policy=\"randomized\"}'"

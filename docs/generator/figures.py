@@ -20,6 +20,8 @@ WITHOUT = {
     "the name of another measure, the starvation probability",
     "formula-coffman1998-section-2": "its access times are constant, so that every run gives the "
     "same number and there is no interval",
+    "formula-coffman1998-section-2-over-the-window": "the accesses are those of one plan, so that "
+    "every run gives nearly the same number",
     "formula-courses-queue-recovery": "a simulation does not look for the moment of recovery",
     "formula-pipeline-decomposition": "each of its points would take minutes",
     "formula-pipeline-end-to-end-cost-approximately": "each of its points would take minutes",

@@ -307,7 +307,8 @@ def test_transforms_by_hand(name: str, s: float) -> None:
         ({"hyperexponential": {"probabilities": [0.2, 0.8], "rates": [3.0, 3.0001]}}, None),
         (PHASES, None),
         ({"deterministic": {"value": 1.0}}, None),
-        ({"gamma": {"shape": 1.0, "mean": 2.0}}, None),
+        ({"gamma": {"shape": 1.0, "mean": 2.0}}, 0.5),
+        ({"gamma": {"shape": 1.001, "mean": 2.0}}, None),
     ],
 )
 def test_exponential_laws_are_recognised(entries: dict[str, Any], rate: float | None) -> None:

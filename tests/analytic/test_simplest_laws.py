@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import sim
-from analytic import predict
+from analytic import optimize, predict
 from scenarios import Scenario, scenario_from
 from scenarios.service_phases import seen_phases
 
@@ -147,3 +147,23 @@ def test_the_phases_of_a_mixture_stand_beside_each_other() -> None:
     assert seen is not None
     assert seen.alpha == (0.25, 0.0, 0.75)
     assert seen.T == ((-2.0, 2.0, 0.0), (0.0, -2.0, 0.0), (0.0, 0.0, -0.5))
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_the_best_rule_by_the_phase_of_an_erlang_service_costs_what_it_says(classes: bool) -> None:
+    """Where "write the erlang law as one" was all that was said."""
+    robots = CLASSES if classes else {"available": 2, "access_time": {"exponential": {"mean": 1.0}}}
+    scenario = scenario_from(
+        {
+            "name": "erlang",
+            "robots": robots,
+            "buffer": {"waiting_places": 2, "service": {"erlang": {"shape": 2, "mean": 0.5}}},
+            "costs": {"loss": 1.0, "starvation": 1.4, "robots": 0.1},
+        }
+    )
+    found = optimize(scenario, "switching")
+    assert found.cost == pytest.approx(found.lower_bound, rel=1e-9)
+    rows, _ = predict(scenario.with_(found.changes))
+    costs = [row.value for row in rows if row.measure == "control_cost" and row.kind == "exact"]
+    assert costs
+    assert costs == pytest.approx([found.cost] * len(costs), rel=1e-9)

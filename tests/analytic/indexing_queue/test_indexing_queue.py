@@ -695,7 +695,6 @@ CLASSES = scenario_from(
         "costs": {"loss": 1.0},
     }
 )
-NO_PHASES = "a rule by service phase needs a phase-type service; write the erlang law as one"
 CHOICES = [[[0, 0], [1, -1]], [[1, -1], [1, -1]], [[-1, -1], [-1, -1]]]
 
 
@@ -708,7 +707,6 @@ REFUSED: dict[str, Scenario] = {
     "the rule has a class for each state, and no targets": CLASSES.with_(
         "activation.switching", {"choices": CHOICES}
     ),
-    NO_PHASES: CLASSES.with_("buffer.service", {"erlang": {"shape": 2, "mean": 1.0}}),
     "[costs] prices the response time of robots of several classes": CLASSES.with_(
         "costs", {"response": 1.0}
     ),

@@ -422,7 +422,7 @@ def test_the_lower_bound_is_a_prediction() -> None:
     [
         (load("one-robot"), "there are no"),
         (load("cyclic-constant"), "no [buffer]"),
-        (TALIM.with_("buffer.service", {"erlang": {"shape": 2, "mean": 1.0}}), "write the erlang"),
+        (TALIM.with_("buffer.service", {"deterministic": {"value": 1.0}}), "not of phase type"),
         (TALIM.with_("buffer.obsolescence", {"deterministic": {"value": 1.0}}), "timers"),
         (TALIM.with_("robots.access_time", {"deterministic": {"value": 1.0}}), "exponential"),
         (load("optimal-thresholds"), "joint process"),

@@ -320,7 +320,7 @@ def test_two_closed_classes_are_refused() -> None:
     [
         ({"costs.response": 1.0}, "prices the response time of robots of several classes"),
         ({"buffer.servers": 2}, "2 servers index pages at a time"),
-        ({"buffer.service": {"erlang": {"shape": 2, "mean": 1.0}}}, "write the erlang law as one"),
+        ({"buffer.service": {"deterministic": {"value": 1.0}}}, "not of phase type"),
         ({"robots.classes.0.access_time": {"deterministic": {"value": 1.0}}}, "not exponential"),
         ({"robots.classes.0.available": 5000}, "limit 20000"),
     ],

@@ -166,11 +166,11 @@ def test_a_strange_byte_anywhere_does_no_harm(form: str, byte: int, tmp_path: Pa
 
 
 def test_a_url_may_hold_what_acts_on_a_terminal_and_notes_do_not(tmp_path: Path) -> None:
-    red = "\x1b[31mred\u202e"
+    red = "http://a.org/\x1b[31mred\u202e"
     path = tmp_path / "log\x1b.csv"
     path.write_text(f"url,time,digest\n{red},2026-01-01,x\n{red},{red},x\n")
     log = read_logs([path])
-    assert list(log.urls) == [red]
+    assert list(log.urls) == ["http://a.org/%1B[31mred%E2%80%AE"]
     assert all(note.isprintable() for note in log.notes)
 
 
