@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -119,7 +120,6 @@ def claim(option: str, path: str | Path, *, force: bool = False) -> Path:
         target.parent.resolve(strict=True)
         place = _behind_links(target)
         _refuse_foreign(option, target, force)
-        _beside(place).exists()  # a name that is too long is refused
         with tempfile.TemporaryFile(dir=place.parent):
             pass
     return target
@@ -161,6 +161,8 @@ def writing(option: str, target: Path, *, force: bool = False) -> Iterator[Path]
         yield complete
         with alone_in(place.parent):
             _refuse_foreign(option, target, force)
+            if place.exists():
+                shutil.copymode(place, complete)  # who may read it stays as it was
             if is_own(complete):  # it is signed
                 complete.replace(place)
                 _beside(place).unlink(missing_ok=True)

@@ -76,6 +76,16 @@ def test_a_file_in_a_folder_that_is_gone_to_later_does_no_harm(tmp_path: Path) -
     assert done.stdout == "it went on\n"
 
 
+def test_a_file_that_ends_the_program_is_no_success(tmp_path: Path) -> None:
+    """In the place of a package that is not ours, as numpy: only a traceback can say where."""
+    file = tmp_path / "numpy.py"
+    file.write_text("raise SystemExit(0)\n")
+    done = run(tmp_path, "-m", "crawlsim", "solve", "one-robot")
+    assert done.returncode == 70
+    assert str(file) in done.stderr
+    assert done.stdout == ""
+
+
 def test_the_check_is_the_same_in_each_package() -> None:
     texts = {
         (ROOT / name / "companions.py").read_text() for name in ("crawlsim", "sim", "analytic")

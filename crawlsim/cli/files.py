@@ -216,9 +216,17 @@ def _recorded(folder: Path) -> dict[str, set[str]]:
         return {}
     recorded: dict[str, set[str]] = {PROVENANCE: {""}}
     for name, digests in [*((n, [d]) for n, d in files.items()), *replaced.items()]:
-        if Path(name).name == name:
+        if _may_be_a_name(name) and isinstance(digests, list):
             recorded.setdefault(name, set()).update(map(str, digests))
     return recorded
+
+
+def _may_be_a_name(name: str) -> bool:
+    """Whether a file within a folder can be called that; a document may hold any text."""
+    try:
+        return Path(name).name == name and b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
 
 
 def read_json(path: Path) -> dict[str, Any]:

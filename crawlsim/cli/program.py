@@ -30,7 +30,21 @@ _NEVER_DONE = ("explore",)
 """Commands for whose end nobody waits."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    """Commands that do not end the program: who does is a stranger, whose 0 would be a success."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the one that is asked for."""
+        try:
+            return super().invoke(ctx)
+        except SystemExit as error:
+            raise RuntimeError("something that was imported ended the program") from error
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="crawlsim")
 def commands() -> None:
     """Simulate the robots of a search engine, solve the same system exactly, compare the two.

@@ -34,7 +34,7 @@ _LONG = 1800.0
 _QUICK = {"compiled": 1e8, "simpy": 1e7}
 """Events and pages in all that take an engine a few minutes at most."""
 
-_MOST_TRIED = {"compiled": 10_000_000, "simpy": 100_000}
+_MOST_TRIED = {"compiled": 10_000_000, "simpy": 1_000_000}
 """Pages that an engine sets up in a few seconds."""
 
 _FEWEST = 1000.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +136,45 @@ def test_a_folder_of_results_is_replaced_by_force(capsys: Any) -> None:
     Path("out/queue.toml").write_text("mine")
     assert code_of(*check, "--set", "name=other", "--force") == 0
     assert Path("out/queue.toml").read_text() == "mine", "what is not replaced stays"
+
+
+def test_who_may_read_a_plan_stays_as_it_was() -> None:
+    for words in ((*SCHEDULE, "plan.csv"), ("new", "mine.toml")):
+        assert code_of(*words) == 0
+        Path(words[-1]).chmod(0o600)
+        assert code_of(*words) == 0
+        assert stat.S_IMODE(Path(words[-1]).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("name", ["plan.csv", "new.toml"])
+def test_a_name_that_leaves_no_room_for_the_digest_is_refused(name: str, capsys: Any) -> None:
+    words = SCHEDULE if name.endswith(".csv") else ("new",)
+    before = sorted(Path().iterdir())
+    assert code_of(*words, "x" * (255 - len(name)) + name) == 2
+    assert "File name too long" in capsys.readouterr().err
+    assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"replaced": {"a": 5}}, 0),
+        ({"replaced": {"a": None}}, 0),
+        ({"files": {"a\0b": "digest"}}, 0),
+        ({"files": {"\ud800": "digest"}}, 0),
+        ({"files": {"a": {}, "../queue.toml": "digest"}}, 0),
+        ({"files": [], "replaced": {}}, 2),
+    ],
+    ids=str,
+)
+def test_a_provenance_that_somebody_edited_is_believed_or_not_but_no_bug(
+    more: dict[str, Any], expected: int, capsys: Any
+) -> None:
+    words = ("run", "queue.toml", "--out", "out")
+    assert code_of(*words) == 0
+    document = json.loads(Path("out/provenance.json").read_text())
+    if more.get("files"):
+        more["files"] |= document["files"]
+    Path("out/provenance.json").write_text(json.dumps(document | more))
+    assert code_of(*words) == expected, capsys.readouterr().err
+    assert Path("queue.toml").exists()
