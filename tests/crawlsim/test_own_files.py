@@ -165,7 +165,7 @@ def test_a_name_that_leaves_no_room_for_the_digest_is_refused(name: str, capsys:
         ({"files": {"a": {}, "../queue.toml": "digest"}}, 0),
         ({"files": [], "replaced": {}}, 2),
     ],
-    ids=str,
+    ids=["number", "null", "zero byte", "lone surrogate", "no digest", "list"],
 )
 def test_a_provenance_that_somebody_edited_is_believed_or_not_but_no_bug(
     more: dict[str, Any], expected: int, capsys: Any
