@@ -154,6 +154,7 @@ PIPELINES = {
 }
 
 
+@pytest.mark.by_day(besides=("switching",))
 @pytest.mark.parametrize("name", [*EVERY_KIND, *PIPELINES])
 def test_both_engines_count_the_same_and_follow_the_path_of_an_ordinary_run(name: str) -> None:
     scenario = (EVERY_KIND | PIPELINES)[name]

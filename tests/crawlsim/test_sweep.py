@@ -441,6 +441,7 @@ def test_the_table_of_a_sweep_can_be_limited_to_a_measure(
     assert "throughput " not in out
 
 
+@pytest.mark.thorough
 def test_the_time_to_recover_is_compared_by_the_formulas(crawlsim: Any, tmp_path: Path) -> None:
     """No simulation estimates it; a file of the sweep and its picture hold it all the same."""
     sweep = [

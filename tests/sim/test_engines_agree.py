@@ -257,6 +257,7 @@ def test_every_kind_of_queue(name: str) -> None:
     assert_same_path(EVERY_KIND[name])
 
 
+@pytest.mark.by_day(every=7, besides=("cold-start", "shops-at-dawn"))
 @pytest.mark.parametrize("name", library_names())
 def test_every_scenario_of_the_library(name: str) -> None:
     assert_same_path(shortened(analytic.resolve(load(name))))

@@ -76,6 +76,7 @@ def systems(draw: Any) -> dict[str, Any]:
     return {"name": "random", "robots": robots, "activation": rule, "buffer": buffer, "run": run}
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(systems())
 def test_both_engines_give_the_same_path(tables: dict[str, Any]) -> None:
