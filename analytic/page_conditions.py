@@ -31,8 +31,14 @@ from scenarios.sections import AccessTime, Pages, Robots
 MOST_SLOTS = 2**24
 """Accesses up to which a sequence is written out."""
 
-_LEAST_SLOTS, _MANY_SLOTS = 2**16, 2**20
-_FEW_ACCESSES, _MANY_ACCESSES = 20, 200
+_MANY_ACCESSES = 200
+"""Accesses of the rarest page after which a plan has shown its long run."""
+
+_FEW_ACCESSES = 20
+"""The same where 200 of them would take more than `_MANY_SLOTS`."""
+
+_LEAST_SLOTS = 2**16
+_MANY_SLOTS = 2**20
 
 MOST_ENTRIES = 2**22
 """Entries of the tables for robots that share a sequence."""

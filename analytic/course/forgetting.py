@@ -67,8 +67,9 @@ class Forgetting(NamedTuple):
 def forgetting(generator: Array | scipy.sparse.csr_array, start: Array, likely: int) -> Forgetting:
     """How a chain with one closed class forgets where it started.
 
-    Twice the distance in total variation is taken, state by state after integration: there the
-    differences of a state that is passed on the way may cancel.
+    The distance is twice that in total variation. It is taken state by state after integration,
+    where the differences of a state that is passed on the way may cancel: so this is a bound by
+    experience, which M/M/1 queues at loads of 0.5 to 2 keep (tested), and not by proof.
 
     Parameters
     ----------

@@ -40,8 +40,12 @@ _MOST_PRODUCTS = 10**8
 _LEAST_VARIABILITY = 0.1
 """That of times which hardly vary is taken to be so large: a clockwork never forgets its start."""
 
-_SHORTEST, _LONGEST, _POINTS = 1e-6, 1e30, 40_000
-"""Times, in means, at which survival functions are integrated: those of the heaviest tails too."""
+_SHORTEST = 1e-6
+_LONGEST = 1e30
+"""Times, in means, between which survival functions are integrated, of the heaviest tails too."""
+
+_POINTS = 40_000
+"""Times at which they are taken."""
 
 
 def queue_forgetting(scenario: Scenario) -> Forgetting | None:
