@@ -10,7 +10,8 @@ def register() -> None:
     """Let `--hypothesis-profile` choose one; without it, it is the day's.
 
     An example that loads a library, or shares the machine, is no error: there is no deadline. By
-    night the examples are new each time; before, what passes here passes elsewhere.
+    night the examples are new each time; before, they are the same but for constants that
+    hypothesis takes from the modules at hand.
     """
     for name, share in PROFILES.items():
         same = name != "night"

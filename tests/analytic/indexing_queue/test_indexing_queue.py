@@ -191,6 +191,17 @@ SYSTEMS: dict[str, Scenario] = {
         | STALE,
         "lifo": {"robots.deliveries": THINNED, "buffer.discipline": "lifo"} | STALE,
         "lifo-never-obsolete": {"buffer.discipline": "lifo"},
+        "lifo-that-waits-long": {
+            "robots.available": 2,
+            "robots.deliveries": {
+                "independent": [
+                    {"bmap": {"D": [[[-1.0, 1.0], [3.0, -3.0]], [[0.0, 0.0], [0.0, 0.0]]]}},
+                    {"bmap": {"D": [[[-3.0, 3.0], [1.0, -11.0]], [[0.0, 0.0], [0.0, 10.0]]]}},
+                ]
+            },
+            "buffer.service": {"exponential": {"rate": 0.0546875}},
+            "buffer.discipline": "lifo",
+        },
         "push-out": {"robots.deliveries": THINNED, "buffer.when_full": "push-out"} | STALE,
         "push-out-lifo": {"buffer.discipline": "lifo", "buffer.when_full": "push-out"}
         | threshold([3, 1], [2])
@@ -252,6 +263,14 @@ def assert_as_enumerated(scenario: Scenario) -> None:
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_predictions_are_those_of_the_enumerated_chain(name: str) -> None:
     assert_as_enumerated(SYSTEMS[name])
+
+
+def test_a_page_that_nearly_never_leaves_keeps_its_digits() -> None:
+    """The oldest of four pages waits until no delivery comes for long: its exit is a rare one."""
+    scenario = SYSTEMS["lifo-that-waits-long"]
+    expected = oracles.sojourns(scenario)
+    key = "sojourn_time_second_moment", "served"
+    assert values(scenario)[key] == pytest.approx(expected[key], rel=1e-14)
 
 
 def test_the_comparison_notices_a_changed_rule(monkeypatch: pytest.MonkeyPatch) -> None:
