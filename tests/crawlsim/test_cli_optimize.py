@@ -120,7 +120,7 @@ def test_levels_and_phases_are_told_written_and_drawn(
     assert 'activation.optimal = "levels" is levels = [2, 2, 2, 1, 2, 1, 1]' in err
 
 
-@pytest.mark.by_day(every=2)
+@pytest.mark.by_day(every=3)
 @pytest.mark.parametrize(
     ("name", "target", "left_out"),
     [

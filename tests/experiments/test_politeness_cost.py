@@ -33,6 +33,7 @@ def test_prices_pay_and_no_policy_beats_the_bound() -> None:
         assert ratios["whittle"] < ratios["whittle, blind"] - 0.04
 
 
+@pytest.mark.thorough
 def test_the_bounds_of_the_page_are_those_of_the_formula() -> None:
     page = (ROOT / "docs/accessing.md").read_text()
     (row, _) = re.findall(r"^\| bound \|(.*)\|$", page, re.MULTILINE)

@@ -129,6 +129,7 @@ def scheduler(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes
             process.wait()
 
 
+@pytest.mark.thorough
 def test_a_worker_killed_in_the_midst_of_a_sweep_changes_no_byte(
     scheduler: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
 ) -> None:

@@ -211,6 +211,7 @@ def all_rules(sizes: tuple[int, ...], levels: int) -> Any:
 
 @given(st.integers(0, 10**6))
 @settings(max_examples=examples(5))
+@pytest.mark.thorough
 def test_no_rule_of_all_is_better(seed: int) -> None:
     # One robot of each of two classes and two places: all 1152 rules of level and active robots,
     # each from its cheapest closed class.

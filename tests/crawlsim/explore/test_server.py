@@ -122,6 +122,7 @@ def test_every_answer_is_what_it_says_and_for_this_page_only(server: Server, pat
             assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
 
 
+@pytest.mark.thorough
 def test_sixteen_runs_at_once_and_the_next_one_is_told(server: Server) -> None:
     with ExitStack() as open_ones:
         for seed in range(16):
