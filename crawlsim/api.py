@@ -348,6 +348,9 @@ def schedule(
     form: str | None = None,
     out_format: str = "csv",
     backtest: bool = False,
+    even: float | None = None,
+    gone_after: int | None = None,
+    recheck: str | None = None,
 ) -> Schedule:
     """How often each page of a crawl log is to be visited, and what that promises.
 
@@ -379,6 +382,13 @@ def schedule(
         For which the intervals are made; `crawlsim.scheduling.schedule_text` writes it.
     backtest : bool
         Whether plans of earlier years are replayed.
+    even : float, optional
+        Share of the budget that is spread evenly, 0 to 1; default by the length of the log.
+    gone_after : int, optional
+        Errors and redirects in a row after which a URL is gone; default 3.
+    recheck : str, optional
+        Time between two looks at a URL that is gone, such as ``"30d"``, or "never"; default 90
+        days.
 
     Raises
     ------
@@ -386,6 +396,7 @@ def schedule(
         If a log cannot be read, or what is asked for cannot be kept.
     """
     from crawlsim.scheduling import Asked, ChangeLog, VisitLog, read_logs, schedule_of
+    from crawlsim.scheduling.gone import GONE_AFTER
     from crawlsim.scheduling.quantities import duration, instant, visits_per_second
     from crawlsim.scheduling.writing import FORMATS, limits_in, refuse_parts_of
 
@@ -415,11 +426,24 @@ def schedule(
         tiers=tuple(seconds),
         rule=rule,
         backtest=backtest,
+        even=even,
+        gone_after=GONE_AFTER if gone_after is None else gone_after,
+        recheck=_recheck(recheck),
     )
     if not isinstance(logs, VisitLog | ChangeLog):
         paths = [logs] if isinstance(logs, str | Path) else list(logs)
         logs = read_logs(paths, form=form, kind=kind)
     return schedule_of(logs, asked)
+
+
+def _recheck(text: str | None) -> float:
+    """Seconds between two looks at a URL that is gone."""
+    from crawlsim.scheduling.gone import RECHECK
+    from crawlsim.scheduling.quantities import duration
+
+    if text is None:
+        return RECHECK
+    return np.inf if text == "never" else duration(text, "--recheck")
 
 
 def _loaded(system: System) -> Scenario:

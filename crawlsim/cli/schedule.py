@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawlsim.cli.files import claim_all, write_all
-from crawlsim.cli.options import FORCE, JSON, command, option, takes
+from crawlsim.cli.options import FORCE, JSON, NumberRange, command, option, takes
 from crawlsim.cli.tables import (
     new_table,
     print_json,
@@ -26,6 +26,7 @@ from scenarios.text import shortened
 
 if TYPE_CHECKING:
     from crawlsim.scheduling import Schedule
+    from crawlsim.scheduling.schedule import Share
     from crawlsim.scheduling.simulation import SimulatedPlan
 
 _FORMATS = ("csv", "nutch", "stormcrawler")
@@ -55,6 +56,17 @@ _UNPREDICTABLE = (
     option("--host-visits FILE", "CSV host,visits: N/UNIT of some hosts."),
     option("--tiers T1,T2,…", "The only times between visits that the crawler knows."),
     option("--weights FILE", "CSV url,weight: importance of pages, such as page views."),
+    option(
+        "--even SHARE",
+        "Share of the budget spread evenly; by default by the log's length.",
+        type=NumberRange(0, 1),
+    ),
+    option(
+        "--gone-after N",
+        "Errors or redirects in a row after which a URL is gone; default 3.",
+        type=click.IntRange(1, 1_000_000),
+    ),
+    option("--recheck T", "Time between two looks at a URL that is gone, or never; default 90d."),
     option("--rule R", "freshness, or a rule of others for comparison.", default="freshness"),
     option("--backtest", "Replay the plans of earlier years: does it pay?"),
     option("--simulate", "Carry out the plan in a simulation."),
@@ -128,7 +140,10 @@ def schedule(
 
 def _show(plan: Schedule, simulation: SimulatedPlan | None) -> None:
     """What was planned, what it promises, and what it would have paid."""
-    show_table(_expected_table(plan))
+    if plan.expected is not None:
+        show_table(_expected_table(plan, plan.expected))
+    else:
+        click.echo(f"No promise. {plan.no_promise}")
     show_table(_pages_table(plan))
     if plan.windows:
         show_table(_backtest_table(plan))
@@ -140,7 +155,7 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
-def _expected_table(plan: Schedule) -> Table:
+def _expected_table(plan: Schedule, expected: Mapping[str, Share]) -> Table:
     """Stale shares of the plan and of other rules."""
     from crawlsim.scheduling.schedule import IN_WORDS
     from scenarios.text import counted, told
@@ -150,7 +165,7 @@ def _expected_table(plan: Schedule) -> Table:
     numbers = (">stale share", ">95 % low", ">high", ">plan saves")
     table = new_table(title, "at equal budget", *numbers)
     for name, words in IN_WORDS.items():
-        share = plan.expected[name]
+        share = expected[name]
         saved = "" if name == "plan" else _percent(plan.saving(name))
         table.add_row(words, *map(_percent, (share.mean, share.low, share.high)), saved)
     table.caption = (
@@ -196,7 +211,8 @@ def _verdict_lines(plan: Schedule, simulation: SimulatedPlan | None) -> Iterator
         yield f"{share}. Whether that pays on this site is not tested: see --backtest."
     else:
         why = "" if plan.windows else " (the log is too short to replay a year)"
-        yield f"By the back-test: {plan.verdict}{why}; {share}."
+        advice = "" if plan.advised_even is None else f": --even {plan.advised_even:g} is safer"
+        yield f"By the back-test: {plan.verdict}{why}; {share}{advice}."
         yield _UNPREDICTABLE
     if simulation is not None:
         from scenarios.text import counted

@@ -43,8 +43,8 @@ _LONGEST_SHOWN = 60
 """Characters of an entry that is quoted."""
 
 _WORDS: Mapping[str, int] = {
-    **dict.fromkeys(("1", "true", "t", "yes", "y"), 1),
-    **dict.fromkeys(("0", "false", "f", "no", "n"), 0),
+    **dict.fromkeys(("1", "1.0", "true", "t", "yes", "y"), 1),
+    **dict.fromkeys(("0", "0.0", "false", "f", "no", "n"), 0),
     "": UNSAID,
 }
 _NO_DIGEST = ("", "-")

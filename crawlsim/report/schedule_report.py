@@ -96,10 +96,10 @@ def budget_points(schedule: Schedule) -> list[BudgetPoint]:
     -------
     list of BudgetPoint
         Each planned for its budget, with the same share spread evenly; none where the visits are
-        shared out by a rule of others. Those of a part of the pages are made to agree with what is
-        expected of all with the budget as it is.
+        shared out by a rule of others, or nothing is promised. Those of a part of the pages are
+        made to agree with what is expected of all with the budget as it is.
     """
-    if schedule.asked.rule != "freshness":
+    if schedule.asked.rule != "freshness" or schedule.expected is None:
         return []
     number = len(schedule.urls)
     some = np.linspace(0, number - 1, min(number, _MOST_REPLANNED)).astype(np.int64)
@@ -196,8 +196,13 @@ def _in_percent(shares: Sequence[float | None]) -> Array:
 
 
 def stale_shares_of_pages(schedule: Schedule) -> Array:
-    """Expected share of time for which the copy of each page is out of date, shape (pages,)."""
-    stale = np.empty(len(schedule.urls))
+    """Expected share of time for which the copy of each page is out of date, shape (pages,).
+
+    NaN where nothing is promised.
+    """
+    stale = np.full(len(schedule.urls), np.nan)
+    if schedule.expected is None:
+        return stale
     for first in range(0, len(stale), _MOST_PAGES):
         part = slice(first, first + _MOST_PAGES)
         rates = schedule.forecast.grid[schedule.forecast.draws[part]]
@@ -317,14 +322,16 @@ def _span(schedule: Schedule) -> tuple[float, float]:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f} %".replace("-", "−")
+    return "–" if share is None or np.isnan(share) else f"{100 * share:.1f} %".replace("-", "−")
 
 
 def _lead(schedule: Schedule) -> list[str]:
     """What the operator gets, in two sentences."""
-    plan = schedule.expected["plan"]
     pages = told(number(len(schedule.urls)), "page")
     visits = told(number(schedule.asked.visits * DAY, 4), "visit")
+    if schedule.expected is None:
+        return [f"{visits} a day for {pages}, and no promise. {schedule.no_promise}"]
+    plan = schedule.expected["plan"]
     weighted = "" if schedule.asked.weights is None else ", weighted by importance"
     interval = f"({_percent(plan.low)} to {_percent(plan.high)}, 95 %)"
     saving = schedule.saving("uniform")

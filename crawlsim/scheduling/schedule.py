@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from crawlsim.scheduling import allocation
 from crawlsim.scheduling.allocation import DAY, Limits, refuse_what_cannot_be
 from crawlsim.scheduling.change_rates import Estimates, groups_of
+from crawlsim.scheduling.doubt import always_changed, why_no_promise
 from crawlsim.scheduling.gaps import YEAR, Gaps, gaps_of_changes, gaps_of_visits
+from crawlsim.scheduling.gone import (
+    GONE_AFTER,
+    PAGE,
+    RECHECK,
+    STATES,
+    Gone,
+    recheck_rates,
+    states_of,
+)
 from crawlsim.scheduling.log import ChangeLog, VisitLog
 from crawlsim.scheduling.planning import (
     CAUTIOUS_SHARE,
@@ -42,6 +52,8 @@ _RAREST = 1e-6
 """Of the mean, visits of a page that a rule would never visit; every interval is a number."""
 _FEW_LATE = 0.001
 _LONGEST_NAME = 80
+
+AnyLog = VisitLog | ChangeLog
 
 RULES = ("freshness", *allocation.RULES_OF_OTHERS)
 """How a budget can be shared out: our plan, and rules of others with the same rates."""
@@ -74,6 +86,12 @@ class Asked:
         A key of `RULES`.
     backtest : bool
         Whether plans of earlier years are replayed.
+    even : float, optional
+        Share of the budget that is spread evenly, 0 to 1; default by the length of the log.
+    gone_after : int
+        Errors and redirects in a row after which a URL is gone.
+    recheck : float
+        Seconds between two visits of a URL that is gone; infinite for none.
     """
 
     visits: float
@@ -87,6 +105,9 @@ class Asked:
     tiers: Sequence[float] = ()
     rule: str = "freshness"
     backtest: bool = False
+    even: float | None = None
+    gone_after: int = GONE_AFTER
+    recheck: float = RECHECK
 
     def __post_init__(self) -> None:
         """Refuse what does not go together.
@@ -138,8 +159,11 @@ class Schedule:
         Observations of each page, the first included, and those that found another state.
     even_share : float
         Of the budget, spread evenly.
-    expected : mapping str -> Share
-        Stale share of the plan ("plan") and of other rules at the same budget.
+    expected : mapping str -> Share, optional
+        Stale share of the plan ("plan") and of other rules at the same budget; None where the log
+        cannot be believed.
+    no_promise : str
+        Why there is none, in a sentence.
     windows : list of Window, optional
         Of the back-test; None where it was not asked for.
     forecast : Forecast
@@ -147,6 +171,8 @@ class Schedule:
     limits : Limits
     importance : ndarray, shape (pages,)
     gaps : Gaps
+    gone : Gone
+        The URLs that are not planned.
     notes : tuple of str
     """
 
@@ -156,13 +182,15 @@ class Schedule:
     visits: NDArray[np.int64]
     changes: NDArray[np.int64]
     even_share: float
-    expected: Mapping[str, Share]
+    expected: Mapping[str, Share] | None
     windows: list[Window] | None
     forecast: Forecast = field(repr=False)
     asked: Asked = field(repr=False)
     limits: Limits = field(repr=False)
     importance: Array = field(repr=False)
     gaps: Gaps = field(repr=False)
+    gone: Gone = field(repr=False)
+    no_promise: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -178,17 +206,35 @@ class Schedule:
             for visits, changes in zip(self.visits.tolist(), self.changes.tolist(), strict=True)
         ]
 
+    @property
+    def spent(self) -> float:
+        """Visits per second of all URLs, those that are gone included."""
+        return float((1 / self.intervals).sum()) + self.gone.visits_per_second
+
     def saving(self, over: str) -> float | None:
         """Share of the expected stale time of another rule that the plan saves."""
+        assert self.expected is not None
         other = self.expected[over].mean
         return 1 - self.expected["plan"].mean / other if other > 0 else None
 
+    @property
+    def advised_even(self) -> float | None:
+        """Even share that the back-test speaks for, where that is more than the plan has."""
+        verdict = self.verdict
+        if verdict is None or verdict == "pays":
+            return None
+        advised = CAUTIOUS_SHARE if verdict == "unknown" else 1.0
+        return advised if advised > self.even_share else None
+
     def record(self) -> dict[str, Any]:
         """The entries for JSON."""
-        plan = self.expected["plan"]
-        expected = {"stale": plan.mean, "low": plan.low, "high": plan.high}
-        expected |= {name: each.mean for name, each in self.expected.items() if name != "plan"}
-        savings = {name: self.saving(name) for name in self.expected if name != "plan"}
+        expected = None
+        savings = None
+        if self.expected is not None:
+            plan = self.expected["plan"]
+            expected = {"stale": plan.mean, "low": plan.low, "high": plan.high}
+            expected |= {name: each.mean for name, each in self.expected.items() if name != "plan"}
+            savings = {name: self.saving(name) for name in self.expected if name != "plan"}
         tested = None
         if self.windows is not None:
             windows = [
@@ -200,12 +246,18 @@ class Schedule:
                 }
                 for each in self.windows
             ]
-            tested = {"windows": windows, "verdict": self.verdict}
+            tested = {
+                "windows": windows,
+                "verdict": self.verdict,
+                "advised_even": self.advised_even,
+            }
         return {
             "pages": len(self.urls),
+            "gone": self.gone.record(),
             "budget_per_day": self.asked.visits * DAY,
             "even_share": self.even_share,
             "expected": expected,
+            "expected_reason": self.no_promise or None,
             "savings": savings,
             "backtest": tested,
             "notes": list(self.notes),
@@ -230,10 +282,13 @@ def reason(visits: int, changes: int) -> str:
     if visits < _FEWEST_VISITS:
         return "prior: seen once"
     times = counted(visits - 1, "visit")
-    return f"changed at {changes} of {times}" if changes else f"no change at {times}"
+    if not changes:
+        return f"no change at {times}"
+    at_least = "at least: " if always_changed(visits, changes) else ""
+    return f"{at_least}changed at {changes} of {times}"
 
 
-def schedule_of(log: VisitLog | ChangeLog, asked: Asked) -> Schedule:
+def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
     """The schedule for the pages of a log.
 
     Raises
@@ -241,23 +296,31 @@ def schedule_of(log: VisitLog | ChangeLog, asked: Asked) -> Schedule:
     ScenarioError
         If the log shows no page twice, or the limits cannot be kept.
     """
+    all_urls = log.urls
+    if asked.until is not None and len(log.time) and asked.until < log.time.min():
+        begin = day_of(float(log.time.min()))
+        raise ScenarioError("--until", day_of(asked.until), f"is before the log begins, on {begin}")
+    late = 0
+    if asked.until is not None:
+        log, late = log.up_to(asked.until)
+    log, gone, limits, host_names = _planned_pages(log, asked)
+    left = replace(asked, visits=limits.budget)
     pages = len(log.urls)
-    interval = pages / asked.visits
+    interval = pages / left.visits
     gaps = _gaps(log, interval, asked.until)
-    hosts, host_names = _hosts(log.urls)
-    limits = _limits(asked, hosts, host_names)
     refuse_what_cannot_be(limits, host_names, "--tiers" if asked.tiers else asked.longest_by)
     importance = _importance(log.urls, asked.weights)
     groups = groups_of(log.urls)
     forecast = forecast_of(gaps, groups, 1 / interval)
     windows = None
-    even_share = even_share_of(gaps)
+    even_share = even_share_of(gaps) if asked.even is None else asked.even
     if asked.backtest:
 
         def tried(known: Gaps, some: NDArray[np.int64]) -> Trial:
             own = _limits_of_some(limits, some, pages)
             past = forecast_of(known, groups.of(some), 1 / interval)
-            visits = _visits(past, importance[some], own, asked, even_share_of(known))
+            share = even_share_of(known) if asked.even is None else asked.even
+            visits = _visits(past, importance[some], own, left, share)
             even = allocation.evenly(own)
             stale = [stale_shares(past, each, importance[some]).mean() for each in (visits, even)]
             return Trial(some, visits, even, importance[some], float(1 - stale[0] / stale[1]))
@@ -267,9 +330,8 @@ def schedule_of(log: VisitLog | ChangeLog, asked: Asked) -> Schedule:
             later = np.diff(log.page, prepend=-1) == 0  # the first row only opens the watch
             histories = [Changes(log.page[later].astype(np.int64), log.time[later])]
         windows = backtest(gaps, histories, tried)
-        by_verdict = {"pays": even_share, "unknown": CAUTIOUS_SHARE, "does not pay": 1.0}
-        even_share = by_verdict[verdict_of(windows)]
-    visits = _visits(forecast, importance, limits, asked, even_share)
+    visits = _visits(forecast, importance, limits, left, even_share)
+    doubt = why_no_promise(log, gaps, interval)
     return Schedule(
         urls=log.urls,
         intervals=np.clip(1 / visits, *_interval_limits(asked)),
@@ -277,19 +339,105 @@ def schedule_of(log: VisitLog | ChangeLog, asked: Asked) -> Schedule:
         visits=gaps.visits,
         changes=gaps.changes,
         even_share=even_share,
-        expected=_expected(forecast, visits, importance, limits, asked),
+        expected=None if doubt.reason else _expected(forecast, visits, importance, limits, left),
         windows=windows,
         forecast=forecast,
         asked=asked,
         limits=limits,
         importance=importance,
         gaps=gaps,
+        gone=gone,
+        no_promise=doubt.reason,
         notes=(
             *log.notes,
+            *doubt.notes,
+            *_later_rows(late),
             *_doubts(gaps),
+            *_of_gone(gone, pages, asked),
             *_unheard(log.urls, gaps.visits, visits),
-            *_unmatched(log.urls, host_names, asked),
+            *_unmatched(all_urls, host_names, asked),
         ),
+    )
+
+
+def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDArray[np.object_]]:
+    """The log of the pages to be planned, the other URLs, and what limits leave to the pages.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no page.
+    """
+    hosts, host_names = _hosts(log.urls)
+    states = np.zeros(len(log.urls), np.int8)
+    visits = np.bincount(log.page, minlength=len(log.urls))
+    changes = np.zeros(len(log.urls), np.int64)
+    if isinstance(log, VisitLog):
+        states = states_of(log, asked.gone_after)
+        changes = np.bincount(log.page[log.changed], minlength=len(log.urls))
+    counts = np.bincount(states, minlength=len(STATES)).tolist()
+    found = ", ".join(
+        f"{number} {name}" for name, number in zip(STATES[1:], counts[1:], strict=True) if number
+    )
+    if not counts[PAGE]:
+        allowed = f"show no page, only URLs that are none: {found}"
+        raise refused_log(log, allowed)
+    is_planned = states == PAGE
+    if asked.weights is not None:
+        unwanted = {url for url, weight in asked.weights.items() if weight == 0}
+        is_planned &= [url not in unwanted for url in log.urls.tolist()]
+        if not is_planned.any():
+            raise ScenarioError("--weights", 0, "no page of the log has a weight above 0")
+    others = np.flatnonzero(~is_planned)
+    budgets = _host_budgets(asked, host_names)
+    rates = np.zeros(len(others))
+    is_gone = states[others] != PAGE
+    every = max(asked.tiers) if asked.tiers and np.isfinite(asked.recheck) else asked.recheck
+    rates[is_gone] = recheck_rates(hosts[others[is_gone]], budgets, every, asked.visits)
+    if asked.tiers:
+        rates[rates < 1 / every] = 0.0  # the crawler cannot wait any longer
+    with np.errstate(divide="ignore"):
+        intervals = 1 / rates
+    gone = Gone(log.urls[others], states[others], visits[others], changes[others], intervals)
+    kept = np.flatnonzero(is_planned)
+    budgets = budgets - np.bincount(hosts[others], rates, len(budgets))
+    limits = _limits(asked, asked.visits - gone.visits_per_second, hosts[kept], budgets)
+    return log.of_pages(kept), gone, limits, host_names
+
+
+def refused_log(log: AnyLog, allowed: str) -> ScenarioError:
+    """Why no plan is made of a log, with what was left out of it."""
+    notes = "".join(f" {note}" for note in log.notes)
+    return ScenarioError("log", counted(len(log.urls), "URL"), f"{allowed}.{notes}")
+
+
+def _later_rows(late: int) -> Iterator[str]:
+    if late:
+        yield f"Left out, since later than --until: {counted(late, 'row')}."
+
+
+def _of_gone(gone: Gone, pages: int, asked: Asked) -> Iterator[str]:
+    """What became of URLs that are no pages, and what they would have cost."""
+    numbers = {name: number for name, number in gone.numbers().items() if number}
+    total = sum(numbers.values())
+    if not total:
+        return
+    which = ", ".join(f"{number} {name}" for name, number in numbers.items())
+    looks = gone.visits_per_second
+    spent = "They are not visited again"
+    if looks:
+        is_gone = gone.states != PAGE
+        longest = float(gone.intervals[is_gone & np.isfinite(gone.intervals)].max())
+        spent = (
+            f"They are looked at every {in_words(longest)}, which takes {looks * DAY:.3g} of "
+            f"{told(f'{asked.visits * DAY:.6g}', 'visit')} a day"
+        )
+        if longest > asked.recheck * (1 + 1e-9):
+            spent += f" (a tenth at most: not every {in_words(asked.recheck)})"
+    even = asked.visits * DAY * total / (total + pages)
+    yield (
+        f"{counted(total, 'URL')} no longer a page: {which}. {spent}, and no part of the promise; "
+        f"spread evenly they would have taken {even:.3g}."
     )
 
 
@@ -331,7 +479,7 @@ def _unmatched(
             yield f"--weights: {len(asked.weights) - known} of its URLs are not in the log."
 
 
-def _gaps(log: VisitLog | ChangeLog, interval: float, until: float | None) -> Gaps:
+def _gaps(log: AnyLog, interval: float, until: float | None) -> Gaps:
     """The gaps of a log up to a time.
 
     Raises
@@ -340,10 +488,7 @@ def _gaps(log: VisitLog | ChangeLog, interval: float, until: float | None) -> Ga
         If nothing is left of it.
     """
     if not len(log.time):
-        raise ScenarioError("log", f"{len(log.urls)} URLs", "holds no visit that found a page")
-    if until is not None and until < log.time.min():
-        begin = day_of(float(log.time.min()))
-        raise ScenarioError("--until", day_of(until), f"is before the log begins, on {begin}")
+        raise refused_log(log, "holds no visit that found a page")
     if isinstance(log, ChangeLog):
         gaps = gaps_of_changes(log, interval, until)
     else:
@@ -352,7 +497,7 @@ def _gaps(log: VisitLog | ChangeLog, interval: float, until: float | None) -> Ga
     if not len(gaps.page):
         seen = "watched for two intervals" if isinstance(log, ChangeLog) else "visited twice"
         allowed = f"show no page that was {seen}, which is the least that says how often it changes"
-        raise ScenarioError("log", counted(len(log.urls), "URL"), allowed)
+        raise refused_log(log, allowed)
     return gaps
 
 
@@ -391,18 +536,24 @@ def _hosts(urls: NDArray[np.object_]) -> tuple[NDArray[np.int64], NDArray[np.obj
     return index.astype(np.int64), np.asarray(names, object)
 
 
-def _limits(asked: Asked, hosts: NDArray[np.int64], names: NDArray[np.object_]) -> Limits:
+def _host_budgets(asked: Asked, names: NDArray[np.object_]) -> Array:
+    """Visits per second that each host allows."""
     budgets = np.full(len(names), np.inf if asked.host_spacing == 0 else 1 / asked.host_spacing)
     places = {name: place for place, name in enumerate(names.tolist())}
     for name, most in asked.host_visits.items():
         if name.lower() in places:
             place = places[name.lower()]
             budgets[place] = min(budgets[place], most)
+    return budgets
+
+
+def _limits(asked: Asked, budget: float, hosts: NDArray[np.int64], host_budgets: Array) -> Limits:
+    """The limits of pages on these hosts."""
     shortest, longest = _interval_limits(asked)
-    mean = asked.visits / len(hosts)
+    mean = budget / len(hosts)
     least = _RAREST * mean if np.isinf(longest) else 1 / longest
     most = np.inf if shortest == 0 else 1 / shortest
-    return Limits(asked.visits, least, most, hosts, budgets)
+    return Limits(budget, least, most, hosts, host_budgets)
 
 
 def _limits_of_some(limits: Limits, some: NDArray[np.int64], pages: int) -> Limits:

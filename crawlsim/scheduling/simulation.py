@@ -11,7 +11,8 @@ from scipy import stats
 import sim
 from crawlsim.scheduling.planning import DRAWS, stale_share, stale_shares
 from crawlsim.scheduling.schedule import Schedule
-from scenarios import scenario_from
+from scenarios import ScenarioError, scenario_from
+from scenarios.errors import MISSING
 
 _POLICY = "deadline"
 _MOST_PAGES = 500
@@ -60,11 +61,19 @@ def simulated_plan(schedule: Schedule, seed: int = 1) -> SimulatedPlan:
         Of more than 500 pages as many at equal distances in the list are simulated.
     seed : int
 
+    Raises
+    ------
+    ScenarioError
+        If nothing is promised.
+
     Notes
     -----
     The robot is always busy, each access takes the same time, and a page whose turn coincides with
     another's waits: the plan's equal intervals can only nearly be kept.
     """
+    if schedule.expected is None:
+        allowed = f"there is no promise to keep: {schedule.no_promise}"
+        raise ScenarioError("--simulate", MISSING, allowed)
     number = min(len(schedule.urls), _MOST_PAGES)
     pages = np.linspace(0, len(schedule.urls) - 1, number).astype(np.int64)
     visits = 1 / schedule.intervals[pages]

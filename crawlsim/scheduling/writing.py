@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import heapq
 import io
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crawlsim.scheduling.allocation import DAY, Limits
+from crawlsim.scheduling.gone import GONE, NEVER_ANSWERED, PAGE, REDIRECT, STATES, Gone
 from crawlsim.scheduling.quantities import in_words
 from crawlsim.scheduling.schedule import Schedule
 from scenarios import ScenarioError
@@ -22,7 +25,23 @@ from scenarios.text import told
 
 _NEXT_TO_NOTHING = 1e-3
 
-HEADER = ("url", "interval_seconds", "rate_per_day", "low", "high", "visits", "changes", "why")
+HEADER = (
+    "url",
+    "interval_seconds",
+    "rate_per_day",
+    "low",
+    "high",
+    "visits",
+    "changes",
+    "why",
+    "state",
+)
+
+_WHY_GONE = {
+    GONE: "no longer answers with a content",
+    REDIRECT: "leads elsewhere",
+    NEVER_ANSWERED: "never answered with a content",
+}
 
 _UNSPENT = 1e-5
 _NOTHING = 1e-12
@@ -55,32 +74,57 @@ def _csv(schedule: Schedule, intervals: NDArray[Any]) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(HEADER)
     rates = schedule.estimates
-    writer.writerows(
-        zip(
-            schedule.urls.tolist(),
-            intervals.tolist(),
-            *((each * DAY).tolist() for each in (rates.rates, rates.low, rates.high)),
-            schedule.visits.tolist(),
-            schedule.changes.tolist(),
-            schedule.why,
-            strict=True,
-        )
+    pages = zip(
+        schedule.urls.tolist(),
+        intervals.tolist(),
+        *((each * DAY).tolist() for each in (rates.rates, rates.low, rates.high)),
+        schedule.visits.tolist(),
+        schedule.changes.tolist(),
+        schedule.why,
+        repeat(STATES[PAGE]),
     )
+    writer.writerows(heapq.merge(pages, _rows_of_gone(schedule.gone)))
     return stream.getvalue()
+
+
+def _rows_of_gone(gone: Gone) -> Iterator[tuple[Any, ...]]:
+    """The URLs that are not planned: no rate is claimed of them, and never is an empty interval."""
+    for url, seconds, visits, changes, state in zip(
+        gone.urls.tolist(),
+        gone.intervals.tolist(),
+        gone.visits.tolist(),
+        gone.changes.tolist(),
+        gone.states.tolist(),
+        strict=True,
+    ):
+        why = "weight 0: not visited" if state == PAGE else _WHY_GONE[state]
+        interval = seconds if math.isfinite(seconds) else ""
+        yield url, interval, "", "", "", visits, changes, why, STATES[state]
 
 
 def _nutch(schedule: Schedule, intervals: NDArray[Any]) -> str:
     return "".join(
         f"{_in_a_field(url)}\tnutch.fetchInterval.fixed={seconds:.0f}\n"
-        for url, seconds in zip(schedule.urls.tolist(), intervals.tolist(), strict=True)
+        for url, seconds in _seeds(schedule, intervals, "nutch")
     )
 
 
 def _stormcrawler(schedule: Schedule, intervals: NDArray[Any]) -> str:
     return "".join(
         f"{_in_a_field(url)}\tscheduler.delay.mins={minutes:.0f}\tfetchInterval={minutes:.0f}\n"
-        for url, minutes in zip(schedule.urls.tolist(), intervals.tolist(), strict=True)
+        for url, minutes in _seeds(schedule, intervals, "stormcrawler")
     )
+
+
+def _seeds(schedule: Schedule, intervals: NDArray[Any], form: str) -> Iterator[tuple[str, float]]:
+    """All URLs that are to be visited, by name, with their intervals in units of a format."""
+    chosen = FORMATS[form]
+    pages = zip(schedule.urls.tolist(), intervals.tolist(), strict=True)
+    visited = np.isfinite(schedule.gone.intervals)
+    units = np.ceil(schedule.gone.intervals[visited] / chosen.unit)
+    whole = np.minimum(units, chosen.largest).tolist()
+    gone = zip(schedule.gone.urls[visited].tolist(), whole, strict=True)
+    return heapq.merge(pages, gone)
 
 
 def _in_a_field(url: str) -> str:
@@ -133,7 +177,7 @@ def schedule_text(schedule: Schedule, form: str) -> str:
 def unspent(schedule: Schedule, form: str) -> str:
     """What a format cannot spend of the budget, in a sentence; empty if it is next to nothing."""
     seconds = intervals_in(schedule, form) * (FORMATS[form].unit or 1.0)
-    spent = float((1 / seconds).sum())
+    spent = float((1 / seconds).sum()) + schedule.gone.visits_per_second
     if abs(spent / schedule.asked.visits - 1) <= _NEXT_TO_NOTHING:
         return ""
     why = "The tiers spend" if schedule.asked.tiers else f"Whole intervals for {form} spend"

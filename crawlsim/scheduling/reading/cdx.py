@@ -35,15 +35,21 @@ _NAMES_IN_CDXJ = {what: names for what, names in NAMES.items() if what != "chang
 _USUAL = "N b a m s k"
 """The columns with which files of 7, 9 and 11 fields begin."""
 
+_KEY = "N"
+_OF_POST = b"__wb_method="
+"""Stands in the key of an answer to a request that was no GET, before its parameters."""
+
 _FEWEST, _MOST = 7, 11
+_LINE_OF_CDXJ = re.compile(rb"(.*?)[ \t](\d{4,17})[ \t]+(\{.*)").fullmatch
 _HEADER = re.compile(rb"^[ \t]?CDX(?:[ \t]+[A-Za-z])+[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class _Fields:
-    """Where the columns are, and how many fields a line has."""
+    """Where the columns are, which the key of the URL is, and how many fields a line has."""
 
     places: Mapping[str, int]
+    key: int
     fewest: int
     most: int
 
@@ -55,7 +61,7 @@ def read_cdx(parts: Iterator[Block], path: Path, kind: Kind | None) -> tuple[Kin
 
 
 def _rows(parts: Iterator[Block], path: Path) -> Iterator[Rows]:
-    fields = _Fields(places_of(_USUAL.split(), _LETTERS), _FEWEST, _MOST)
+    fields = _Fields(places_of(_USUAL.split(), _LETTERS), 0, _FEWEST, _MOST)
     for block in parts:
         for section in _sections(block):
             if _HEADER.match(section.text):
@@ -89,14 +95,26 @@ def _fields_of_header(section: Block, path: Path) -> _Fields:
     if not {"url", "time", "digest"} <= set(places):
         allowed = "must name the columns a (original URL), b (date) and k (digest)"
         raise ScenarioError("header", header.strip(), allowed, str(path))
-    return _Fields(places, len(letters), len(letters))
+    key = letters.index(_KEY) if _KEY in letters else places["url"]
+    return _Fields(places, key, len(letters), len(letters))
 
 
 def _rows_of_section(section: Block, fields: _Fields) -> Rows:
-    wanted = list(fields.places.values())
-    lines, columns, broken = columns_of_words(section, wanted, fields.fewest, fields.most)
-    named = dict(zip(fields.places, columns, strict=True))
+    places = dict(fields.places)
+    if _OF_POST in section.text.lower():
+        places["method"] = fields.key  # which the key of the URL holds
+    lines, columns, broken = columns_of_words(
+        section, list(places.values()), fields.fewest, fields.most
+    )
+    named = dict(zip(places, columns, strict=True))
+    if "method" in named:
+        named["method"] = named["method"].map(_method_in)
     return rows_of(Columns(lines, **named, broken=broken), seconds=_seconds)
+
+
+def _method_in(key: str) -> str:
+    """The method of a request whose key says that it was no GET."""
+    return "post" if _OF_POST.decode() in key.lower() else ""
 
 
 def _seconds(column: object) -> Array:
@@ -124,12 +142,14 @@ def _rows_of_cdxj(block: Block) -> Rows:
     for offset, line in enumerate(block.text.split(b"\n")[:-1]):
         if not line.strip() or line.startswith((b"!", b" ")):  # what describes the file
             continue
-        _, _, dated = line.partition(b" ")
-        time, _, text = dated.partition(b" ")
+        parts = _LINE_OF_CDXJ(line)  # a key may hold blanks
+        key, time, text = parts.groups() if parts else (b"", b"", line)
         before = len(found.rows)
         take_line(found, block.first + offset, text)
         if len(found.rows) > before:
-            times.append(time.decode("utf-8", "backslashreplace"))
+            times.append(time.decode("ascii"))
+            if _OF_POST in key.lower():
+                found.rows[-1]["method"] = "post"
     for row, moment in zip(found.rows, times, strict=True):
         row["time"] = moment
     columns = json_columns(found, partial(places_of, names=_NAMES_IN_CDXJ), _NAMES_IN_CDXJ)

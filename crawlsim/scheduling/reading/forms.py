@@ -53,8 +53,28 @@ FORMS: Mapping[str, Form] = {
 }
 
 _HERITRIX = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]+Z\s+-?\d+\s+(?:\d+|-)\s+\S+\s").match
-_CDXJ = re.compile(rb"(?:!|\S+ \d{4,17} \{)").match
-_CDX = re.compile(rb"[^\s,]\S* \d{4,17} \S+ \S+ (?:\d{3}|-) \S+ ").match
+_CDXJ = re.compile(rb"(?:!|[^{]*?[ \t]\d{4,17}[ \t]+\{)").match
+_CDX = re.compile(rb"[^\s,]\S*[ \t]\d{4,17}(?:[ \t]\S+){2}[ \t](?:\d{3}|-)[ \t]\S+[ \t]").match
+_ACCESS_LOG = re.compile(
+    rb"\S+ \S+ .*\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] \""
+).match
+_WARC = re.compile(rb"WARC/\d").match
+_OTHERS: Mapping[str, tuple[Callable[[bytes], object], str]] = {
+    "a web server's access log": (
+        _ACCESS_LOG,
+        "which says who came, not what had changed; give what the crawler wrote of its visits",
+    ),
+    "a WARC": (
+        _WARC,
+        "which holds the contents; an index of it is read: cdxj-indexer FILE makes one",
+    ),
+    "in UTF-16": (
+        re.compile(rb"\xff\xfe|\xfe\xff|.\0.\0").match,
+        "which no log is; iconv -f UTF-16 -t UTF-8 FILE makes it readable",
+    ),
+}
+"""Files that are taken for logs: what each is -> what shows it, and the way out."""
+
 _NORMAL_DUMP = re.compile(rb"\S+\tVersion: \d+").match
 _LOOKED_AT = 1 << 20
 _OBJECTS_LOOKED_AT = 20
@@ -71,6 +91,7 @@ def form_of(block: Block, path: Path) -> str:
     text = block.text[:_LOOKED_AT]
     line = text.lstrip(b"\r\n").partition(b"\n")[0]
     start = text.lstrip()[:1]
+    _refuse_others(line, path)
     if start == b"<":
         return "sitemaps"
     if start == b"[":
@@ -90,6 +111,13 @@ def form_of(block: Block, path: Path) -> str:
         return _form_of_csv(line)
     allowed = f"is no log that is known; --from says which it is: {listed(FORMS)}"
     raise ScenarioError("", MISSING, allowed, str(path))
+
+
+def _refuse_others(line: bytes, path: Path) -> None:
+    """Refuse what is taken for a log and is none, with the way out."""
+    for name, (fits, way_out) in _OTHERS.items():
+        if fits(line):
+            raise ScenarioError("", MISSING, f"is {name}, {way_out}", str(path))
 
 
 def _form_of_csv(line: bytes) -> str:

@@ -18,9 +18,21 @@ from numpy.typing import NDArray
 
 from crawlsim.fitting.columns import starts_anew
 from crawlsim.fitting.csv_lines import MOST_SHOWN
-from crawlsim.scheduling.log import ChangeLog, VisitLog
+from crawlsim.scheduling.log import ChangeLog, FurtherVisits, VisitLog
 from crawlsim.scheduling.reading.page_names import ACTING_NAME, OTHER_SCHEME, page_named
-from crawlsim.scheduling.reading.rows import CHANGED, DIGEST, NOTHING, OPENING, SAME, Rows
+from crawlsim.scheduling.reading.rows import (
+    CHANGED,
+    DIGEST,
+    FAILED,
+    MOVED,
+    NAMED,
+    OPENING,
+    REFUSED,
+    REVISIT,
+    SAME,
+    UNTOLD,
+    Rows,
+)
 from crawlsim.scheduling.reading.times import DOUBTFUL_ZONES
 from scenarios.arrays import Array
 from scenarios.errors import MISSING, ScenarioError
@@ -48,15 +60,16 @@ class History:
 
     def add(self, rows: Rows, path: Path) -> None:
         """More rows of a file."""
-        self._seen += len(rows.time) + rows.broken.count
+        self._seen += len(rows.time) + rows.broken.count + rows.posted
         self._take_broken(rows, path)
         self._left_out["digest"] += rows.without_digest
+        self._left_out["posted"] += rows.posted
         self._zones |= rows.zones
         self._said |= set(rows.notes)
         if not len(rows.page):
             return
         index = np.full(len(rows.names), OTHER_SCHEME, np.int32)
-        if rows.broken.count:
+        if rows.broken.count or rows.posted:
             used = np.unique(rows.page)
             index[used] = self._indices_of([rows.names[place] for place in used.tolist()])
         else:
@@ -65,8 +78,8 @@ class History:
         is_url = page >= 0
         self._left_out["scheme"] += int((page == OTHER_SCHEME).sum())
         self._left_out["acting"] += int((page == ACTING_NAME).sum())
-        kept = is_url & (rows.state != NOTHING)
-        self._left_out["nothing"] += int((is_url & (rows.state == NOTHING)).sum())
+        kept = is_url & (rows.state != NAMED)
+        self._left_out["nothing"] += int((is_url & (rows.state == NAMED)).sum())
         self._pages.append(page[kept])
         self._times.append(rows.time[kept])
         self._states.append(rows.state[kept])
@@ -96,12 +109,9 @@ class History:
         ScenarioError
             If there are none.
         """
-        urls, page, time, _, _ = self._in_order()
-        new = starts_anew(page, time)
-        page = page[new]
-        time = time[new]
-        notes = self._notes()
-        return ChangeLog(urls, page, time, notes)
+        urls, page, time, state, _ = self._in_order()
+        kept = self._with_content(state) & starts_anew(page, time)
+        return ChangeLog(urls, page[kept], time[kept], self.notes())
 
     def visit_log(self) -> VisitLog:
         """The rows as visits, each with what it found.
@@ -112,10 +122,36 @@ class History:
             If there is no URL.
         """
         urls, page, time, state, digest = self._in_order()
+        resolve_revisits(page, state, digest)
+        is_content = self._with_content(state)
+        further = FurtherVisits(page[:0], time[:0], state[:0])
+        if not is_content.all():
+            others = ~is_content & (state != REFUSED)
+            further = FurtherVisits(page[others], time[others], state[others])
+            page = page[is_content]
+            time = time[is_content]
+            state = state[is_content]
+            digest = digest[is_content]
         visits = _Visits(page, time, state, digest)
         if visits.unsaid:
             self._left_out["unsaid"] += visits.unsaid
-        return VisitLog(urls, visits.page, visits.time, visits.changed(), self._notes())
+        changed = visits.changed()
+        return VisitLog(
+            urls,
+            visits.page,
+            visits.time,
+            changed,
+            self.notes(),
+            further,
+            visits.contradicted,
+            visits.compared,
+        )
+
+    def _with_content(self, state: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """Which rows tell of a content; the others are counted."""
+        self._left_out["nothing"] += int((state < UNTOLD).sum())
+        told: NDArray[np.bool_] = state > UNTOLD
+        return told
 
     def _in_order(
         self,
@@ -128,7 +164,8 @@ class History:
     ]:
         """URLs by name, and the columns by page and time."""
         if not self._index:
-            raise ScenarioError("", MISSING, "the logs hold no row with a URL")
+            allowed = " ".join(["the logs hold no row that names a page.", *self.notes()])
+            raise ScenarioError("", MISSING, allowed)
         names = list(self._index)
         self._index.clear()
         by_name = sorted(range(len(names)), key=names.__getitem__)
@@ -145,7 +182,8 @@ class History:
         digest = _joined(self._digests, np.uint64)[order]
         return urls, page, time, state, digest
 
-    def _notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
+        """What was counted and what is in doubt, in sentences."""
         notes = []
         if self._broken:
             are = "is" if self._broken == 1 else "are"
@@ -154,11 +192,14 @@ class History:
             more = self._broken - len(self._broken_lines)
             if more > 0:
                 notes.append(f"… and {more} more.")
-        says_nothing = self._left_out["nothing"] - self._left_out["digest"]
         for number, what in (
-            (says_nothing, "No successful visit (the gap between those before and after goes on)"),
+            (
+                self._left_out["nothing"],
+                "No successful visit (the gap between those before and after goes on)",
+            ),
             (self._left_out["digest"], "Left out, since a successful visit has no digest"),
             (self._left_out["unsaid"], "Left out, since nothing says whether the page had changed"),
+            (self._left_out["posted"], "Left out, since answers to POST are not what a page holds"),
             (
                 self._left_out["scheme"],
                 "Left out, since only http, https and ftp lead to pages (not dns:, urn:, mailto:)",
@@ -183,6 +224,44 @@ def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
     joined = np.concatenate([np.empty(0, kind), *parts])
     parts.clear()
     return joined
+
+
+def resolve_revisits(
+    page: NDArray[np.int32], state: NDArray[np.int8], digest: NDArray[np.uint64]
+) -> None:
+    """Put in place of each `REVISIT` what had its digest: an error, a redirect or a content.
+
+    At this page before, else at this page later, else anywhere; a digest that was not seen with a
+    status is a content's.
+
+    Parameters
+    ----------
+    page, state, digest : ndarray, shape (rows,)
+        In the order of page and time; `state` is changed.
+    """
+    revisits = np.flatnonzero(state == REVISIT)
+    if not len(revisits):
+        return
+    state[revisits] = SAME
+    told = np.flatnonzero(np.isin(state, (FAILED, MOVED)) & (digest != 0))
+    told = told[np.isin(digest[told], digest[revisits])]
+    if not len(told):
+        return
+    seen = np.setdiff1d(np.flatnonzero(np.isin(digest, digest[told])), revisits)
+    revisits = revisits[np.isin(digest[revisits], digest[told])]
+    anywhere = dict(zip(digest[seen].tolist(), state[seen].tolist(), strict=True))
+    of_page: dict[tuple[int, int], int] = {}
+    for row in seen[::-1].tolist():
+        of_page[int(page[row]), int(digest[row])] = int(state[row])  # the first one stays
+    place = 0
+    for row in revisits.tolist():
+        while place < len(seen) and seen[place] < row:
+            before = int(seen[place])
+            of_page[int(page[before]), int(digest[before])] = int(state[before])
+            place += 1
+        key = int(page[row]), int(digest[row])
+        found = of_page.get(key, anywhere[key[1]])
+        state[row] = found if found in (FAILED, MOVED) else SAME
 
 
 class _Visits:
@@ -211,6 +290,8 @@ class _Visits:
         else:
             self._put_together(starts, state, digest)
         self.unsaid = 0
+        self.contradicted = 0
+        self.compared = 0
         first = starts_anew(self.page)
         kept = (self._state != OPENING) | first
         if not kept.all():
@@ -260,8 +341,12 @@ class _Visits:
         high = self._high[last]
         alike = (self._low == low) | (self._low == high)
         alike &= (self._high == low) | (self._high == high)
-        compared = (self._state == DIGEST) & known & ~alike
-        changed: NDArray[np.bool_] = ((self._state == CHANGED) | compared) & ~first
+        differs = known & ~alike
+        signed = np.isin(self._state, (SAME, CHANGED)) & known & (self._high != 0) & ~first
+        self.compared = int(signed.sum())
+        self.contradicted = int((signed & ((self._state == CHANGED) != differs)).sum())
+        found = (self._state == CHANGED) | ((self._state == DIGEST) & differs)
+        changed: NDArray[np.bool_] = found & ~first
         return changed
 
     def _places(self) -> NDArray[Any]:

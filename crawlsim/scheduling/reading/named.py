@@ -24,6 +24,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "digest": DIGESTS,
     "status": ("status", "fetch_status", "statuscode", "status_code", "http_status"),
     "mime": ("content_mime_type", "mime", "mimetype"),
+    "method": ("method", "http_method", "request_method"),
 }
 """What a column holds, and the names by which it goes, in small letters; the first one counts."""
 

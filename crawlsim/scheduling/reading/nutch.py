@@ -16,7 +16,7 @@ from crawlsim.fitting.columns import numbers, places_of
 from crawlsim.fitting.csv_lines import Block, header_of
 from crawlsim.scheduling.reading.json_rows import json_rows
 from crawlsim.scheduling.reading.named import Kind, csv_columns, json_columns
-from crawlsim.scheduling.reading.rows import DIGEST, NOTHING, Columns, Rows, rows_of
+from crawlsim.scheduling.reading.rows import DIGEST, FAILED, MOVED, NAMED, Columns, Rows, rows_of
 from crawlsim.scheduling.reading.times import seconds_of
 from scenarios.arrays import Array
 from scenarios.errors import ScenarioError
@@ -30,7 +30,13 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """What a column holds, and its names as letters only."""
 
-_FETCHED = ("2", "6", "7", "db_fetched", "db_notmodified", "db_duplicate")
+_STATES: Mapping[str, int] = {
+    **dict.fromkeys(("2", "6", "7", "db_fetched", "db_notmodified", "db_duplicate"), DIGEST),
+    **dict.fromkeys(("3", "db_gone"), FAILED),
+    **dict.fromkeys(("4", "5", "db_redir_temp", "db_redir_perm"), MOVED),
+}
+"""What a status says: fetched, not modified and duplicate pages have a signature."""
+
 _LETTERS_ONLY = re.compile(r"[^a-z]")
 
 
@@ -76,9 +82,6 @@ def _rows(columns: dict[str, Any]) -> Rows:
     def last_visit(due: Any) -> Array:
         return seconds_of(due) - interval
 
-    return rows_of(Columns(**columns), states=_state, seconds=last_visit)
-
-
-def _state(status: str) -> int:
-    """Fetched, not modified and duplicate pages have a signature; all others say nothing."""
-    return DIGEST if status in _FETCHED else NOTHING
+    return rows_of(
+        Columns(**columns), states=lambda status: _STATES.get(status, NAMED), seconds=last_visit
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -59,6 +60,7 @@ def read_logs(
     if len(dumps) == 1 and not is_log:
         what = FORMS[dumps[0]].dump
         allowed = f"one {what} says only how each page was last seen; two or more are needed"
+        allowed = " ".join([f"{allowed}.", *history.notes()]) if history.notes() else allowed
         raise ScenarioError("", MISSING, allowed, str(paths[0]))
     if len(kinds) > 1:
         allowed = f"holds times of changes, and {kinds['visits']} holds visits: not one history"
@@ -66,13 +68,14 @@ def read_logs(
     if "changes" in kinds:
         return history.change_log()
     log = history.visit_log()
-    if set(dumps) == {"sitemaps"} and not is_log and len(np.unique(log.time)) < 2:
+    is_of_sitemaps = set(dumps) == {"sitemaps"} and not is_log
+    if is_of_sitemaps and len(np.unique(log.time)) < 2:
         allowed = (
             "all sitemaps are of the same time; put the day on which each was fetched into its "
             "name: sitemap-2025-01-06.xml"
         )
         raise ScenarioError("", MISSING, allowed, str(paths[0]))
-    return log
+    return replace(log, is_of_sitemaps=is_of_sitemaps)
 
 
 def form_of_file(path: Path) -> str:

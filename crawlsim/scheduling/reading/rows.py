@@ -25,11 +25,14 @@ from crawlsim.fitting.csv_lines import Broken
 from crawlsim.scheduling.reading.times import doubtful_zones, seconds_of
 from scenarios.arrays import Array
 
-NOTHING, OPENING, SAME, CHANGED, DIGEST = range(5)
-"""What a row says of a page: nothing (a 404, say), that it was there, that it is as it was, that it
-has changed, or a digest by which that can be told."""
+NAMED, FAILED, MOVED, REFUSED, UNTOLD, OPENING, SAME, CHANGED, DIGEST, REVISIT = range(10)
+"""What a row says of a page: only its name; that there was an error, a redirect, or a refusal for
+now (429, 503); a content of which nothing more is known; that it was there, that it is as it was,
+that it has changed, or a digest by which that can be told; that it is again what had that digest.
+"""
 
 _BROKEN, _NO_STATUS = -1, -2
+_REFUSALS = (429, 503)
 _NO_DIGEST = ("", "-", "null", "None", "nan")
 _KINDS_OF_DIGESTS = ("sha1:", "md5:", "sha256:", "sha512:")
 _REVISIT = "warc/revisit"
@@ -39,6 +42,8 @@ _WHY = {
     "status": "is no status",
     "changed": NO_SIGN,
 }
+_GETS = ("", "-", "get", "head")
+"""Methods of requests whose answers are what a page holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +59,15 @@ class Rows:
     time : ndarray, shape (rows,)
         Seconds since 1970-01-01 UTC.
     state : ndarray of int, shape (rows,)
-        `NOTHING`, `OPENING`, `SAME`, `CHANGED` or `DIGEST`.
+        `NAMED` to `REVISIT`.
     digest : ndarray of uint64, shape (rows,)
         Of the content; 0 where there is none.
     broken : Broken
         Rows that cannot be read.
     without_digest : int
         Successful visits without a digest.
+    posted : int
+        Rows left out, since they are answers to POST and the like.
     zones : frozenset of str
         Abbreviations of zones that are ambiguous.
     notes : tuple of str
@@ -74,6 +81,7 @@ class Rows:
     digest: NDArray[np.uint64]
     broken: Broken
     without_digest: int = 0
+    posted: int = 0
     zones: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
@@ -87,7 +95,7 @@ class Columns:
     lines : ndarray of int, shape (rows,)
         Number of each row in its file, from 1.
     url, time : pandas.Series
-    status, mime, digest, changed : pandas.Series, optional
+    status, mime, digest, changed, method : pandas.Series, optional
     broken : Broken
         Lines that have no such columns.
     """
@@ -99,13 +107,14 @@ class Columns:
     mime: Any = None
     digest: Any = None
     changed: Any = None
+    method: Any = None
     broken: Broken = field(default_factory=Broken)
 
 
 def http_state(status: str) -> int:
     """What an HTTP status says: 2xx that there is a content, 304 that it is the same.
 
-    Nothing says nothing, so that the digest tells; a hyphen that there was no answer by HTTP.
+    Without one the digest tells; a hyphen says that there was no answer by HTTP.
     """
     if not status:
         return DIGEST
@@ -117,7 +126,11 @@ def http_state(status: str) -> int:
         return _BROKEN
     if code == 304:
         return SAME
-    return DIGEST if 200 <= code < 300 else NOTHING
+    if code in _REFUSALS:
+        return REFUSED
+    if 200 <= code < 300:
+        return DIGEST
+    return MOVED if 300 <= code < 400 else FAILED
 
 
 def rows_of(
@@ -139,12 +152,13 @@ def rows_of(
     codes, names = codes_of(columns.url)
     time = seconds(columns.time)
     state = _states(columns, states)
+    says_nothing = np.isin(state, (NAMED, FAILED, MOVED, REFUSED, _NO_STATUS))
     bad = {
         "url": np.array([not name for name in names], bool)[codes],
-        "time": np.isnan(time) & (state != NOTHING),
+        "time": np.isnan(time) & ~says_nothing,
         "status": state == _BROKEN,
     }
-    state[state == _NO_STATUS] = NOTHING
+    state[(state == _NO_STATUS) | (np.isnan(time) & says_nothing)] = NAMED
     digest: NDArray[np.uint64] = np.zeros(len(time), np.uint64)
     if columns.digest is not None:
         digest = hashes_of(columns.digest)
@@ -157,11 +171,15 @@ def rows_of(
         state[visited & (signs == UNSAID) & (digest == 0)] = OPENING
     undigested = (state == DIGEST) & (digest == 0)
     is_digested = columns.digest is not None or columns.changed is not None
-    state[undigested] = NOTHING if is_digested else OPENING
+    state[undigested] = UNTOLD if is_digested else OPENING
+    state[(state == REVISIT) & (digest == 0)] = SAME
     entries = {name: getattr(columns, name) for name in bad}
     is_broken, broken = broken_rows(columns.lines, entries, bad, lambda name, _: _WHY[name])
     broken.add(columns.broken.count, columns.broken.lines)
-    good = ~is_broken
+    posted: NDArray[np.bool_] = np.zeros(len(time), bool)
+    if columns.method is not None:
+        posted = _looked_up(columns.method, lambda method: int(method.lower() not in _GETS)) == 1
+    good = ~is_broken & ~posted
     return Rows(
         names,
         codes[good].astype(np.int32),
@@ -170,6 +188,7 @@ def rows_of(
         digest[good],
         broken,
         int((undigested & good).sum()) if is_digested else 0,
+        int((posted & ~is_broken).sum()),
         frozenset(doubtful_zones(columns.time)) if _are_java(columns.time) else frozenset(),
     )
 
@@ -187,7 +206,8 @@ def _states(columns: Columns, states: Callable[[str], int]) -> NDArray[np.int8]:
         state = _looked_up(columns.status, states)
     if columns.mime is not None:
         revisit = _looked_up(columns.mime, lambda mime: int(mime.lower() == _REVISIT)) == 1
-        state[revisit & np.isin(state, (DIGEST, _NO_STATUS))] = SAME
+        state[revisit & (state == DIGEST)] = SAME
+        state[revisit & (state == _NO_STATUS)] = REVISIT
     return state
 
 

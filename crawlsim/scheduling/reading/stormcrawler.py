@@ -7,6 +7,7 @@ A dump holds the state of each page at its last visit, which was ``fetchInterval
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,31 @@ from crawlsim.fitting.columns import numbers
 from crawlsim.fitting.csv_lines import Block
 from crawlsim.scheduling.reading.json_rows import JsonRows, columns_of, json_rows
 from crawlsim.scheduling.reading.named import Kind
-from crawlsim.scheduling.reading.rows import DIGEST, NOTHING, SAME, Columns, Rows, rows_of
+from crawlsim.scheduling.reading.rows import (
+    DIGEST,
+    FAILED,
+    MOVED,
+    NAMED,
+    REFUSED,
+    SAME,
+    Columns,
+    Rows,
+    rows_of,
+)
 from crawlsim.scheduling.reading.times import seconds_of
 from scenarios.arrays import Array
 
 _MINUTE = 60.0
 _NOT_MODIFIED = "304"
+_REFUSALS = ("429", "503")
+_UNKNOWN = "Where fetchInterval is missing it is not known when the page was fetched: left out."
+_STATES: Mapping[str, int] = {
+    _NOT_MODIFIED: SAME,
+    **dict.fromkeys(_REFUSALS, REFUSED),
+    "FETCHED": DIGEST,
+    "REDIRECTION": MOVED,
+    **dict.fromkeys(("FETCH_ERROR", "ERROR"), FAILED),
+}
 
 
 def read_stormcrawler(
@@ -47,15 +67,20 @@ def _rows(found: JsonRows) -> Rows:
     status = status.str.upper()
     unsigned = (code == _NOT_MODIFIED) & (signature == "")
     status = status.where(~unsigned | (status != "FETCHED"), _NOT_MODIFIED)
+    status = status.where(~code.isin(_REFUSALS) | (status == "FETCHED"), _REFUSALS[0])
+    processed_at = seconds_of(processed)
+    unknown = np.isnan(numbers(interval)) & np.isnan(processed_at) & (due != "")
+    status = status.where(~unknown, "")
 
     def last_visit(due: Any) -> Array:
         times = seconds_of(due) - _MINUTE * numbers(interval)
-        return np.where(np.isnan(times), seconds_of(processed), times)
+        return np.where(np.isnan(times), processed_at, times)
 
     columns = Columns(
         np.array(found.lines, np.int64), url, due, status, digest=signature, broken=found.broken
     )
-    return rows_of(columns, states=_state, seconds=last_visit)
+    rows = rows_of(columns, states=lambda status: _STATES.get(status, NAMED), seconds=last_visit)
+    return replace(rows, notes=(_UNKNOWN,)) if unknown.any() else rows
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,9 +97,3 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     flat = {name.lower().replace("%2e", "."): value for name, value in named.items()}
     exported = {name.lower().removeprefix("metadata."): value for name, value in document.items()}
     return {**flat, **exported}
-
-
-def _state(status: str) -> int:
-    if status == _NOT_MODIFIED:
-        return SAME
-    return DIGEST if status == "FETCHED" else NOTHING

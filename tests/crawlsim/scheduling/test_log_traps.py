@@ -32,7 +32,7 @@ from crawlsim.fitting.csv_lines import Broken
 from crawlsim.scheduling.log import VisitLog
 from crawlsim.scheduling.reading import read_logs
 from crawlsim.scheduling.reading.history import History
-from crawlsim.scheduling.reading.rows import CHANGED, DIGEST, NOTHING, OPENING, SAME, Rows
+from crawlsim.scheduling.reading.rows import CHANGED, DIGEST, FAILED, OPENING, SAME, Rows
 from crawlsim.scheduling.reading.times import seconds_of
 
 
@@ -287,9 +287,9 @@ def told_one_by_one(rows: list[tuple[int, int, int]]) -> list[tuple[int, bool]]:
     """(time, changed) of each visit of one page from (time, state, digest), slow and obvious."""
     visits: list[tuple[int, bool]] = []
     known: set[int] = set()
-    for time in sorted({time for time, state, _ in rows if state != NOTHING}):
+    for time in sorted({time for time, state, _ in rows if state != FAILED}):
         here = {(state, digest) for when, state, digest in rows if when == time}
-        states = {state for state, _ in here} - {NOTHING}
+        states = {state for state, _ in here} - {FAILED}
         own = {digest for state, digest in here if digest and state in (DIGEST, CHANGED)}
         hints = {digest for state, digest in here if digest and state in (SAME, OPENING)}
         if states == {OPENING} and visits:
@@ -308,7 +308,7 @@ def told_one_by_one(rows: list[tuple[int, int, int]]) -> list[tuple[int, bool]]:
 
 
 ROWS = st.lists(
-    st.tuples(st.integers(0, 4), st.sampled_from([SAME, CHANGED, DIGEST, NOTHING, OPENING]),
+    st.tuples(st.integers(0, 4), st.sampled_from([SAME, CHANGED, DIGEST, FAILED, OPENING]),
               st.integers(0, 2)),
     min_size=1, max_size=8,
 )  # fmt: skip

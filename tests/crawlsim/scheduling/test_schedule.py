@@ -146,7 +146,8 @@ def test_a_log_of_eight_months_is_unknown_and_half_of_it_is_even() -> None:
     log = visit_log(np.full(40, 0.02) / DAY, np.full((40, 8), 30 * DAY))
     plan = schedule_of(log, Asked(40 / (30 * DAY), backtest=True))
     assert plan.verdict == "unknown"
-    assert plan.record()["backtest"] == {"windows": [], "verdict": "unknown"}
+    tested = {"windows": [], "verdict": "unknown", "advised_even": None}
+    assert plan.record()["backtest"] == tested
     assert plan.even_share == 0.5
 
 
@@ -305,7 +306,8 @@ def test_names_that_match_nothing_are_noted() -> None:
     plan = schedule_of(log, Asked(1 / DAY, host_visits={"nosuch.example": 1.0}, weights=weights))
     assert "--host-visits: no page of the log is on 'nosuch.example'." in plan.notes
     assert "--weights: 1 of its URLs are not in the log." in plan.notes
-    assert plan.importance[0] == 0
+    assert url not in plan.urls.tolist()
+    assert plan.gone.urls.tolist() == [url]
     np.testing.assert_allclose(plan.importance[2:], plan.importance[1] / 2)
 
 
