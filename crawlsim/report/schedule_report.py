@@ -132,7 +132,9 @@ def budget_points(schedule: Schedule) -> list[BudgetPoint]:
 def _forecast_for(forecast: Forecast, some: NDArray[np.int64]) -> Forecast:
     """What is known of some pages."""
     worth = Worth(forecast.worth.log_visits, forecast.worth.log_values[some])
-    return replace(forecast, draws=forecast.draws[some], worth=worth)
+    draws = forecast.draws[some]
+    every = np.arange(len(some))
+    return replace(forecast, draws=draws, sampled=every, together=draws, worth=worth)
 
 
 def _limits_of(limits: Limits, some: NDArray[np.int64], scale: float) -> Limits:

@@ -10,8 +10,10 @@ folders and hosts is summed exactly.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +27,7 @@ _STEP = 0.2
 
 _MOST_PAGES = 8192
 _MOST_GAPS = 100_000
-_SHAPES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0, 3.0, 4.0)
+_SHAPES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 _SPREADS = (0.1, 0.3, 0.7, 1.4)
 _SAMPLED_BLOCKS = 10
 _SAMPLED_PAGES = 1000
@@ -300,21 +302,144 @@ def fitted_hierarchy(logs: Array, groups: Groups, grid: Array, largest_shape: fl
     or one folder nothing else would hold them.
     """
     likelihood = _scaled_likelihood(logs)
-    number_of_hosts = int(groups.host.max()) + 1
     tried = []
     evidence = []
     for shape in (each for each in _SHAPES if each <= largest_shape):
-        of_page = np.log(_of_page(likelihood, rates_given_means(shape, grid)))
-        of_folder = _sums(of_page, groups.folder, len(groups.host))
-        for folders in _SPREADS if len(groups.host) > number_of_hosts else (1.0,):
-            of_host = _sums(_above(of_folder, folders), groups.host, number_of_hosts)
-            for hosts in _SPREADS if number_of_hosts > 1 else (1.0,):
-                of_all = _above(of_host, hosts).sum(axis=0)  # every mean of all is as likely
-                penalty = (np.log(hosts) ** 2 + np.log(folders) ** 2) / 4
-                tried.append((shape, folders, hosts))
-                evidence.append(float(special.logsumexp(of_all)) - penalty)
+        for tree in _trees(likelihood, groups, grid, shape):
+            tried.append(tree.hierarchy)
+            # every mean of all is as likely
+            evidence.append(float(special.logsumexp(tree.of_all)) - tree.penalty)
     mean = _normalised(np.array(evidence)) @ np.log(tried)
     return Hierarchy(*np.exp(mean).tolist())
+
+
+class _Tree(NamedTuple):
+    """Log-likelihoods of the mean rates of folders, hosts and of all, under one hierarchy."""
+
+    hierarchy: tuple[float, float, float]
+    of_folder: Array
+    of_host: Array
+    of_all: Array
+
+    @property
+    def penalty(self) -> float:
+        """What the normal priors of the logarithms of the spreads take off."""
+        _, folders, hosts = self.hierarchy
+        return float((np.log(hosts) ** 2 + np.log(folders) ** 2) / 4)
+
+    def means(self, groups: Groups, rng: np.random.Generator, prior: Array) -> NDArray[np.int64]:
+        """A draw of the mean rate of each folder, all from one draw of the mean of all."""
+        _, folders, hosts = self.hierarchy
+        number = len(self.of_all)
+        top = rng.choice(number, p=_normalised(self.of_all + prior))
+        above = np.log(np.maximum(_spread(hosts, number)[top], _TINY))
+        host = _one_of_each(_normalised(above + self.of_host), rng)
+        spread = np.log(np.maximum(_spread(folders, number), _TINY))
+        return _one_of_each(_normalised(spread[host[groups.host]] + self.of_folder), rng)
+
+
+def _one_of_each(weights: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A draw from each row of probabilities."""
+    ends = np.cumsum(weights, axis=1)
+    drawn: NDArray[np.int64] = (ends < rng.random((len(ends), 1)) * ends[:, -1:]).sum(axis=1)
+    return drawn
+
+
+def _trees(
+    likelihood: NDArray[np.float32], groups: Groups, grid: Array, shape: float
+) -> Iterator[_Tree]:
+    """The hierarchies of one shape, with each spread of folders and of hosts that there can be."""
+    number_of_hosts = int(groups.host.max()) + 1
+    of_page = np.log(_of_page(likelihood, rates_given_means(shape, grid)))
+    of_folder = _sums(of_page, groups.folder, len(groups.host))
+    for folders in _SPREADS if len(groups.host) > number_of_hosts else (1.0,):
+        of_host = _sums(_above(of_folder, folders), groups.host, number_of_hosts)
+        for hosts in _SPREADS if number_of_hosts > 1 else (1.0,):
+            of_all = _above(of_host, hosts).sum(axis=0)
+            yield _Tree((shape, folders, hosts), of_folder, of_host, of_all)
+
+
+def _prior_of_mean(shape: float, grid: Array, gap: float) -> Array:
+    """Logarithm of Jeffreys' prior of the mean rate, from a page seen after one gap; sums to one.
+
+    A page has changed with probability ``p = 1 - (1 + m gap / shape)^-shape``, of which the prior
+    has the density ``(p (1 - p))^(-1/2)``: the same for each shape, so that a log that does not
+    tell shapes apart prefers none.
+    """
+    changes = grid * gap
+    logs = -shape * np.log1p(changes / shape)
+    slope = np.log(changes) + logs - np.log1p(changes / shape)
+    density = slope - (np.log(-np.expm1(logs)) + logs) / 2
+    result: Array = density - special.logsumexp(density)
+    return result
+
+
+def joint_draws(
+    logs: Array, groups: Groups, grid: Array, gap: float, number: int, rng: np.random.Generator
+) -> NDArray[np.uint8]:
+    """Draws of the rates of all pages together, as indices into the grid.
+
+    Parameters
+    ----------
+    logs : ndarray, shape (pages, points)
+        Log-likelihoods.
+    groups : Groups
+        Of these pages.
+    grid : ndarray, shape (points,)
+    gap : float
+        Seconds between two visits of a page, on average.
+    number : int
+        Of the draws.
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of int, shape (pages, number)
+
+    Notes
+    -----
+    What all pages share, the hierarchy and the means of hosts and folders, is drawn first: a mean
+    over pages is as uncertain as these are, however many pages there are. The mean of all has
+    Jeffreys' prior, since a log without a change says nothing against a rate of 0; the shape, from
+    0.1 to 12, is as likely in each cell of a grid of its logarithm.
+    """
+    likelihood = _scaled_likelihood(logs)
+    evidence: dict[tuple[float, float, float], float] = {}
+    for shape in _SHAPES:
+        prior = _prior_of_mean(shape, grid, gap)
+        for tree in _trees(likelihood, groups, grid, shape):
+            of_all = float(special.logsumexp(tree.of_all + prior))
+            evidence[tree.hierarchy] = of_all - tree.penalty
+    ends = np.cumsum(_normalised(np.array(list(evidence.values()))))
+    asked = (np.arange(number) + rng.random()) / number
+    places = np.minimum(np.searchsorted(ends, asked), len(ends) - 1)
+    chosen = Counter(list(evidence)[place] for place in places.tolist())
+    drawn = []
+    for shape in dict.fromkeys(each[0] for each in chosen):
+        given = rates_given_means(shape, grid)
+        prior = _prior_of_mean(shape, grid, gap)
+        for tree in _trees(likelihood, groups, grid, shape):
+            for _ in range(chosen[tree.hierarchy]):
+                means = tree.means(groups, rng, prior)
+                drawn.append(_one_of_each(likelihood * given[means][groups.folder], rng))
+    return np.stack(drawn, axis=1).astype(np.uint8)
+
+
+def stratified(weights: Array, number: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Stratified draws from each row of probabilities, turned by a random number of strata.
+
+    So the draws of one page cover its posterior evenly, and those of two pages at the same place
+    are independent.
+    """
+    pages, points = weights.shape
+    row = np.arange(pages)[:, None]
+    ends = np.minimum(np.cumsum(weights, axis=1), 1.0) + row
+    ends[:, -1] = np.arange(1, pages + 1)
+    turned = (np.arange(number) + rng.integers(number, size=(pages, 1))) % number
+    asked = (turned + rng.random((pages, 1))) / number + row
+    nodes = np.searchsorted(ends.ravel(), asked.ravel()).reshape(pages, number) - row * points
+    drawn: NDArray[np.uint8] = np.minimum(nodes, points - 1).astype(np.uint8)
+    return drawn
 
 
 def fitted_priors(
@@ -339,7 +464,7 @@ def fitted_priors(
     The three numbers of a hierarchy come from at most ten runs of a thousand neighbouring
     pages each; the means of the folders from all pages.
     """
-    sample = _sampled(gaps.pages)
+    sample = sampled(gaps.pages)
     some = gaps.of(sample)
     some_groups = groups.of(sample)
     logs = log_likelihoods(some, slice(0, len(sample)), grid, starts)
@@ -360,7 +485,7 @@ def fitted_priors(
     ]
 
 
-def _sampled(pages: int) -> NDArray[np.int64]:
+def sampled(pages: int) -> NDArray[np.int64]:
     """Pages from which a hierarchy is fitted: all of them, or runs of neighbours."""
     if pages <= _SAMPLED_BLOCKS * _SAMPLED_PAGES:
         return np.arange(pages)

@@ -11,7 +11,9 @@ from crawlsim.scheduling.log import ChangeLog, VisitLog
 from crawlsim.scheduling.quantities import in_words
 from scenarios.text import counted
 
-_SEEN_OFTEN = 3
+SEEN_OFTEN = 3
+"""Visits from which on it is strange that a page had changed at each of them."""
+
 _NEARLY_ALL = 0.95
 _FEWEST_GAPS = 20
 _MOST_CONTRADICTED = 0.01
@@ -26,7 +28,7 @@ class Doubt(NamedTuple):
 
 def always_changed(visits: int, changes: int) -> bool:
     """Whether a page that was seen three times or more had changed at every visit."""
-    return visits >= _SEEN_OFTEN and changes == visits - 1
+    return visits >= SEEN_OFTEN and changes == visits - 1
 
 
 def why_no_promise(log: VisitLog | ChangeLog, gaps: Gaps, interval: float) -> Doubt:
@@ -72,7 +74,7 @@ def why_no_promise(log: VisitLog | ChangeLog, gaps: Gaps, interval: float) -> Do
 def _changed_at_every_visit(gaps: Gaps) -> str:
     """Why nearly all pages cannot have changed at every visit; empty if they have not."""
     changes = gaps.changes
-    often = gaps.visits >= _SEEN_OFTEN
+    often = gaps.visits >= SEEN_OFTEN
     every = changes == gaps.visits - 1
     number = int(often.sum())
     seen = int((gaps.visits[often] - 1).sum())

@@ -17,11 +17,14 @@ from crawlsim.fitting.page_changes import pages_around
 from crawlsim.fitting.reading import UNITS, Trace, read_trace
 from crawlsim.scheduling.change_rates import groups_of
 from crawlsim.scheduling.gaps import gaps_of_visits
+from crawlsim.scheduling.gone import PAGE, states_of
 from crawlsim.scheduling.log import ChangeLog, VisitLog
 from crawlsim.scheduling.planning import forecast_of
 from crawlsim.scheduling.reading import form_of_file, read_logs
+from crawlsim.scheduling.reading.named import NAMES
 from scenarios import ScenarioError
 from scenarios.base import one_of
+from scenarios.text import counted
 
 if TYPE_CHECKING:
     from crawlsim.fitting import Fit
@@ -74,7 +77,8 @@ def _is_log(path: Path) -> bool:
         names = [name.strip().lower() for name in fields_of(first)]
     except (ScenarioError, OSError, StopIteration, ValueError):
         return False
-    return "url" in names and "page" not in names
+    answers = {*NAMES["status"], *NAMES["mime"], *NAMES["method"]} & set(names)
+    return bool(answers) or ("url" in names and "page" not in names)
 
 
 def trace_of(log: VisitLog | ChangeLog, time_unit: str | None = None) -> Trace:
@@ -86,6 +90,13 @@ def trace_of(log: VisitLog | ChangeLog, time_unit: str | None = None) -> Trace:
         If the unit is none of time.
     """
     unit = time_unit or "day"
+    doubts = log.notes
+    if isinstance(log, VisitLog):
+        states = states_of(log)
+        gone = int((states != PAGE).sum())
+        if gone:
+            log = log.of_pages(np.flatnonzero(states == PAGE))
+            doubts += (f"Left out, since no longer a page: {counted(gone, 'URL')}.",)
     if unit not in UNITS:
         raise ScenarioError("--time-unit", unit, f"must be {one_of(unit, UNITS)}")
     kind: Kind = "crawls" if isinstance(log, VisitLog) else "changes"
@@ -98,7 +109,7 @@ def trace_of(log: VisitLog | ChangeLog, time_unit: str | None = None) -> Trace:
         dated=True,
         time_unit=unit,
         broken=Broken(),
-        doubts=log.notes,
+        doubts=doubts,
     )
 
 

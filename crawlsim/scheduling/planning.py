@@ -20,10 +20,13 @@ from crawlsim.scheduling.change_rates import (
     Groups,
     estimates,
     fitted_priors,
+    joint_draws,
     log_likelihoods,
     posterior,
     rate_grid,
+    sampled,
     sharpened,
+    stratified,
 )
 from crawlsim.scheduling.gaps import YEAR, Gaps, window_starts
 from scenarios.arrays import Array
@@ -42,6 +45,7 @@ _LONG_HISTORY = 2.5
 
 _MOST_PAGES = 8192
 _MOST_GAPS = 100_000
+_MOST_TOGETHER = 3000
 _LARGEST_SHAPE_OF_A_PLAN = 0.55
 _LARGEST_SHAPE = 4.0
 
@@ -55,8 +59,12 @@ class Forecast:
     grid : ndarray, shape (points,)
         Change rates per second.
     draws : ndarray of int, shape (pages, DRAWS)
-        Draws of next year's rate of each page, as indices into `grid`; the first of them are by the
-        shortest window, and so on.
+        Draws of next year's rate of each page by itself, as indices into `grid`; the first of them
+        are by the shortest window, and so on.
+    sampled : ndarray of int, shape (some,)
+        Pages, all of them where they are not too many.
+    together : ndarray of int, shape (some, DRAWS)
+        Draws of their rates together, with what they share drawn too.
     worth : Worth
         Of visits, next year's rate being uncertain.
     estimates : Estimates
@@ -65,6 +73,8 @@ class Forecast:
 
     grid: Array
     draws: NDArray[np.uint8]
+    sampled: NDArray[np.int64]
+    together: NDArray[np.uint8]
     worth: Worth
     estimates: Estimates
 
@@ -108,30 +118,23 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
         values[pages] = allocation.values_of_visits(np.mean(by_window, axis=0), grid, log_visits)
         for index, weights in enumerate(by_window):
             own = slice(index * DRAWS // len(starts), (index + 1) * DRAWS // len(starts))
-            draws[pages, own] = _drawn(weights, own.stop - own.start, rng)
+            draws[pages, own] = stratified(weights, own.stop - own.start, rng)
         rough = estimates(of_all, grid)
         sharp = sharpened(rough, of_all, grid, some, pages, priors[-1].hierarchy.shape)
         every.rates[pages] = sharp.rates
         every.low[pages] = sharp.low
         every.high[pages] = sharp.high
-    return Forecast(grid, draws, Worth(log_visits, values), every)
-
-
-def _drawn(weights: Array, number: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Stratified draws from each row of probabilities, turned by a random number of strata.
-
-    So the draws of one page cover its posterior evenly, and those of two pages at the same place
-    are independent.
-    """
-    pages, points = weights.shape
-    row = np.arange(pages)[:, None]
-    ends = np.minimum(np.cumsum(weights, axis=1), 1.0) + row
-    ends[:, -1] = np.arange(1, pages + 1)
-    turned = (np.arange(number) + rng.integers(number, size=(pages, 1))) % number
-    asked = (turned + rng.random((pages, 1))) / number + row
-    nodes = np.searchsorted(ends.ravel(), asked.ravel()).reshape(pages, number) - row * points
-    drawn: NDArray[np.uint8] = np.minimum(nodes, points - 1).astype(np.uint8)
-    return drawn
+    sample = sampled(gaps.pages)
+    if len(sample) > _MOST_TOGETHER:
+        sample = sample[np.linspace(0, len(sample) - 1, _MOST_TOGETHER).astype(np.int64)]
+    shared = groups.of(sample)
+    of_sample = log_likelihoods(gaps.of(sample), slice(0, len(sample)), grid, starts)
+    gap = float(gaps.length.mean())
+    number = DRAWS // len(starts)
+    together = np.concatenate(
+        [joint_draws(each, shared, grid, gap, number, rng) for each in of_sample], axis=1
+    )
+    return Forecast(grid, draws, sample, together, Worth(log_visits, values), every)
 
 
 def even_share_of(gaps: Gaps) -> float:
@@ -188,7 +191,7 @@ def stale_share(rates: Array, visits: Array) -> Array:
 
 
 def stale_shares(forecast: Forecast, visits: Array, importance: Array) -> Array:
-    """Expected share of time out of date, for each posterior draw of the rates, shape (DRAWS,).
+    """Expected share of time out of date, for each draw of all rates together, shape (DRAWS,).
 
     Parameters
     ----------
@@ -197,12 +200,42 @@ def stale_shares(forecast: Forecast, visits: Array, importance: Array) -> Array:
         Per second, at equal intervals.
     importance : ndarray, shape (pages,)
         Weight of each page in the mean.
+
+    Notes
+    -----
+    Of many pages some are drawn together, and what these differ from their draws one by one is
+    taken for all.
     """
-    total = np.zeros(DRAWS)
+    some = forecast.sampled
+    together = _means_of_draws(forecast.grid, forecast.together, visits[some], importance[some])
+    if len(some) == len(visits):
+        return together
+    alone = _means_of_draws(forecast.grid, forecast.draws[some], visits[some], importance[some])
+    of_all = _means_of_draws(forecast.grid, forecast.draws, visits, importance)
+    result: Array = together * (of_all.mean() / alone.mean())
+    return result
+
+
+def left_fresh(
+    forecast: Forecast, visits: Array, importance: Array, pages: NDArray[np.bool_]
+) -> float:
+    """Expected share of time, of that of all pages, for which some of them are up to date."""
+    some = np.flatnonzero(pages)
+    if not len(some):
+        return 0.0
+    stale = _means_of_draws(forecast.grid, forecast.draws[some], visits[some], importance[some])
+    return float((1 - stale.mean()) * importance[some].sum() / importance.sum())
+
+
+def _means_of_draws(
+    grid: Array, draws: NDArray[np.uint8], visits: Array, importance: Array
+) -> Array:
+    """Weighted mean of the stale shares of pages for each draw of their rates, shape (DRAWS,)."""
+    total = np.zeros(draws.shape[1])
     for first in range(0, len(visits), _MOST_PAGES):
         pages = slice(first, first + _MOST_PAGES)
-        stale = stale_share(forecast.grid, visits[pages, None])
-        drawn = np.take_along_axis(stale, forecast.draws[pages].astype(np.intp), axis=1)
+        stale = stale_share(grid, visits[pages, None])
+        drawn = np.take_along_axis(stale, draws[pages].astype(np.intp), axis=1)
         total += importance[pages] @ drawn
     result: Array = total / importance.sum()
     return result

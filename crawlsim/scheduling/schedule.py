@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crawlsim.scheduling import allocation
 from crawlsim.scheduling.allocation import DAY, Limits, refuse_what_cannot_be
 from crawlsim.scheduling.change_rates import Estimates, groups_of
-from crawlsim.scheduling.doubt import always_changed, why_no_promise
+from crawlsim.scheduling.doubt import SEEN_OFTEN, always_changed, why_no_promise
 from crawlsim.scheduling.gaps import YEAR, Gaps, gaps_of_changes, gaps_of_visits
 from crawlsim.scheduling.gone import (
     GONE_AFTER,
@@ -29,6 +29,7 @@ from crawlsim.scheduling.planning import (
     Forecast,
     even_share_of,
     forecast_of,
+    left_fresh,
     planned,
     stale_shares,
 )
@@ -339,7 +340,9 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
         visits=gaps.visits,
         changes=gaps.changes,
         even_share=even_share,
-        expected=None if doubt.reason else _expected(forecast, visits, importance, limits, left),
+        expected=None
+        if doubt.reason
+        else _expected(forecast, visits, importance, limits, left, gaps),
         windows=windows,
         forecast=forecast,
         asked=asked,
@@ -578,9 +581,20 @@ def _importance(urls: NDArray[np.object_], weights: Mapping[str, float] | None) 
 
 
 def _expected(
-    forecast: Forecast, visits: Array, importance: Array, limits: Limits, asked: Asked
+    forecast: Forecast,
+    visits: Array,
+    importance: Array,
+    limits: Limits,
+    asked: Asked,
+    gaps: Gaps,
 ) -> dict[str, Share]:
-    """Stale shares of the plan and of other rules that spend the same budget."""
+    """Stale shares of the plan and of other rules that spend the same budget.
+
+    The rate of a page that had changed at every visit has no upper end: at the upper end of each
+    interval such pages are out of date all the time.
+    """
+    changes = gaps.changes
+    no_end = (gaps.visits >= SEEN_OFTEN) & (changes == gaps.visits - 1)
     plans = {
         name: rule(forecast.estimates.rates, importance, limits)
         for name, rule in allocation.RULES_OF_OTHERS.items()
@@ -592,5 +606,6 @@ def _expected(
     for name, each in plans.items():
         shares = stale_shares(forecast, each, importance)
         low, high = np.quantile(shares, [0.025, 0.975])
+        high += left_fresh(forecast, each, importance, no_end)
         expected[name] = Share(float(shares.mean()), float(low), float(high))
     return expected

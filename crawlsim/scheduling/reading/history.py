@@ -30,6 +30,7 @@ from crawlsim.scheduling.reading.rows import (
     REFUSED,
     REVISIT,
     SAME,
+    STAMPED,
     UNTOLD,
     Rows,
 )
@@ -39,6 +40,8 @@ from scenarios.errors import MISSING, ScenarioError
 from scenarios.text import counted, visible
 
 _LARGEST = np.iinfo(np.uint64).max
+_FEWEST_STAMPS = 2
+_FEWEST_STAMPED, _STAMPED_SHARE = 5, 0.1
 _MOST_SMALL = np.iinfo(np.int32).max
 
 
@@ -123,6 +126,13 @@ class History:
         """
         urls, page, time, state, digest = self._in_order()
         resolve_revisits(page, state, digest)
+        stamped = resolve_stamps(page, state, digest, len(urls))
+        if stamped:
+            self._said.add(
+                f"The dates of {stamped} of {counted(len(urls), 'page')} are those of the sitemaps "
+                "in which they stand, file after file: they say nothing of the pages, which are "
+                "taken to change as the others do."
+            )
         is_content = self._with_content(state)
         further = FurtherVisits(page[:0], time[:0], state[:0])
         if not is_content.all():
@@ -164,8 +174,8 @@ class History:
     ]:
         """URLs by name, and the columns by page and time."""
         if not self._index:
-            allowed = " ".join(["the logs hold no row that names a page.", *self.notes()])
-            raise ScenarioError("", MISSING, allowed)
+            left_out = "".join(f". {note.removesuffix('.')}" for note in self.notes())
+            raise ScenarioError("", MISSING, f"the logs hold no row with a URL{left_out}")
         names = list(self._index)
         self._index.clear()
         by_name = sorted(range(len(names)), key=names.__getitem__)
@@ -262,6 +272,41 @@ def resolve_revisits(
         key = int(page[row]), int(digest[row])
         found = of_page.get(key, anywhere[key[1]])
         state[row] = found if found in (FAILED, MOVED) else SAME
+
+
+def resolve_stamps(
+    page: NDArray[np.int32], state: NDArray[np.int8], digest: NDArray[np.uint64], pages: int
+) -> int:
+    """Put in place of each `STAMPED` a digest, or where dates follow the file that nothing is told.
+
+    They do where of the dates of a page two or more, and half of all, are stamped, at a tenth of
+    the pages and at five or more.
+
+    Parameters
+    ----------
+    page, state, digest : ndarray, shape (rows,)
+        In the order of page and time; `state` is changed.
+    pages : int
+
+    Returns
+    -------
+    int
+        Pages whose dates follow the file.
+    """
+    is_stamped = state == STAMPED
+    if not is_stamped.any():
+        return 0
+    state[is_stamped] = DIGEST
+    new = starts_anew(page, digest)
+    stamped = np.bincount(page[new & is_stamped], minlength=pages)
+    own = np.bincount(page[new & ~is_stamped], minlength=pages)
+    follows = (stamped >= _FEWEST_STAMPS) & (stamped >= own)
+    number = int(follows.sum())
+    if number < max(_FEWEST_STAMPED, _STAMPED_SHARE * pages):
+        return 0
+    state[follows[page]] = OPENING
+    digest[follows[page]] = 0
+    return number
 
 
 class _Visits:

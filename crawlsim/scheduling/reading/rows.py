@@ -25,10 +25,11 @@ from crawlsim.fitting.csv_lines import Broken
 from crawlsim.scheduling.reading.times import doubtful_zones, seconds_of
 from scenarios.arrays import Array
 
-NAMED, FAILED, MOVED, REFUSED, UNTOLD, OPENING, SAME, CHANGED, DIGEST, REVISIT = range(10)
+NAMED, FAILED, MOVED, REFUSED, UNTOLD, OPENING, SAME, CHANGED, DIGEST, REVISIT, STAMPED = range(11)
 """What a row says of a page: only its name; that there was an error, a redirect, or a refusal for
 now (429, 503); a content of which nothing more is known; that it was there, that it is as it was,
-that it has changed, or a digest by which that can be told; that it is again what had that digest.
+that it has changed, or a digest by which that can be told; that it is again what had that digest;
+a digest that may be the date of the file that says it, and not of the page.
 """
 
 _BROKEN, _NO_STATUS = -1, -2
@@ -59,7 +60,7 @@ class Rows:
     time : ndarray, shape (rows,)
         Seconds since 1970-01-01 UTC.
     state : ndarray of int, shape (rows,)
-        `NAMED` to `REVISIT`.
+        `NAMED` to `STAMPED`.
     digest : ndarray of uint64, shape (rows,)
         Of the content; 0 where there is none.
     broken : Broken

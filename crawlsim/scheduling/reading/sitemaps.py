@@ -13,10 +13,11 @@ from pathlib import Path
 from xml.parsers import expat
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crawlsim.fitting.csv_lines import Block
 from crawlsim.scheduling.reading.named import Kind
-from crawlsim.scheduling.reading.rows import Columns, Rows, rows_of
+from crawlsim.scheduling.reading.rows import DIGEST, STAMPED, Columns, Rows, rows_of
 from crawlsim.scheduling.reading.times import seconds_of
 from scenarios.arrays import Array
 from scenarios.errors import MISSING, ScenarioError
@@ -28,6 +29,8 @@ _DATE = re.compile(
     re.ASCII,
 )
 _LONGEST_NAME = 60
+DAY = 86400.0
+_MANY, _MANY_OF_FILE = 5, 0.1
 
 
 def read_sitemap(
@@ -67,7 +70,20 @@ def _rows(parts: Iterator[Block], path: Path) -> Rows:
         lastmod,
         digest=lastmod.where(np.isnan(modified), pd.Series(modified).map(repr).astype("str")),
     )
-    return replace(rows_of(columns, seconds=seconds), notes=notes)
+    rows = rows_of(columns, seconds=seconds)
+    stamped = _stamped(modified[~np.isnan(read_at)], time, is_named=not notes)
+    if len(stamped) == len(rows.state):
+        rows.state[stamped & (rows.state == DIGEST)] = STAMPED
+    return replace(rows, notes=notes)
+
+
+def _stamped(modified: Array, time: float, *, is_named: bool) -> NDArray[np.bool_]:
+    """Which dates may be those of the file: of its own day, or the same for many pages."""
+    _, place, count = np.unique(modified, return_inverse=True, return_counts=True)
+    shared = count[place] >= max(_MANY, _MANY_OF_FILE * len(modified))
+    if is_named:
+        shared |= np.floor(modified / DAY) == np.floor(time / DAY)
+    return shared & ~np.isnan(modified)
 
 
 def _time_of(path: Path, modified: Array) -> tuple[float, tuple[str, ...]]:
