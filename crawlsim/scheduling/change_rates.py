@@ -10,7 +10,7 @@ folders and hosts is summed exactly.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -327,22 +327,44 @@ class _Tree(NamedTuple):
         _, folders, hosts = self.hierarchy
         return float((np.log(hosts) ** 2 + np.log(folders) ** 2) / 4)
 
-    def means(self, groups: Groups, rng: np.random.Generator, prior: Array) -> NDArray[np.int64]:
+    def means(self, groups: Groups, prior: Array, shares: _Shares) -> NDArray[np.int64]:
         """A draw of the mean rate of each folder, all from one draw of the mean of all."""
         _, folders, hosts = self.hierarchy
         number = len(self.of_all)
-        top = rng.choice(number, p=_normalised(self.of_all + prior))
+        top = _quantiles(_normalised(self.of_all + prior)[None], shares.top)[0]
         above = np.log(np.maximum(_spread(hosts, number)[top], _TINY))
-        host = _one_of_each(_normalised(above + self.of_host), rng)
+        host = _quantiles(_normalised(above + self.of_host), shares.hosts)
         spread = np.log(np.maximum(_spread(folders, number), _TINY))
-        return _one_of_each(_normalised(spread[host[groups.host]] + self.of_folder), rng)
+        below = _normalised(spread[host[groups.host]] + self.of_folder)
+        return _quantiles(below, shares.folders)
 
 
-def _one_of_each(weights: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A draw from each row of probabilities."""
+class _Shares(NamedTuple):
+    """Where in its distribution each draw of one set lies, from 0 to 1."""
+
+    top: Array
+    hosts: Array
+    folders: Array
+    pages: Array
+
+
+def _shares_of_draws(groups: Groups, number: int, rng: np.random.Generator) -> list[_Shares]:
+    """For each of some sets of draws; those of one mean or rate cover all of its distribution."""
+
+    def covering(rows: int) -> Array:
+        places = rng.permuted(np.tile(np.arange(number), (rows, 1)), axis=1)
+        return np.asarray((places + rng.random((rows, number))) / number)
+
+    hosts = int(groups.host.max()) + 1
+    rows = [covering(each) for each in (1, hosts, len(groups.host), len(groups.folder))]
+    return [_Shares(*(each[:, draw] for each in rows)) for draw in range(number)]
+
+
+def _quantiles(weights: Array, shares: Array) -> NDArray[np.int64]:
+    """Where in each row of probabilities a share of them lies below."""
     ends = np.cumsum(weights, axis=1)
-    drawn: NDArray[np.int64] = (ends < rng.random((len(ends), 1)) * ends[:, -1:]).sum(axis=1)
-    return drawn
+    found: NDArray[np.int64] = (ends < (shares * ends[:, -1])[:, None]).sum(axis=1)
+    return found
 
 
 def _trees(
@@ -413,16 +435,20 @@ def joint_draws(
     ends = np.cumsum(_normalised(np.array(list(evidence.values()))))
     asked = (np.arange(number) + rng.random()) / number
     places = np.minimum(np.searchsorted(ends, asked), len(ends) - 1)
-    chosen = Counter(list(evidence)[place] for place in places.tolist())
-    drawn = []
+    chosen = defaultdict(list)
+    for draw, place in enumerate(places.tolist()):
+        chosen[list(evidence)[place]].append(draw)
+    shares = _shares_of_draws(groups, number, rng)
+    drawn = np.empty((len(logs), number), np.uint8)
     for shape in dict.fromkeys(each[0] for each in chosen):
         given = rates_given_means(shape, grid)
         prior = _prior_of_mean(shape, grid, gap)
         for tree in _trees(likelihood, groups, grid, shape):
-            for _ in range(chosen[tree.hierarchy]):
-                means = tree.means(groups, rng, prior)
-                drawn.append(_one_of_each(likelihood * given[means][groups.folder], rng))
-    return np.stack(drawn, axis=1).astype(np.uint8)
+            for draw in chosen[tree.hierarchy]:
+                means = tree.means(groups, prior, shares[draw])
+                weights = likelihood * given[means][groups.folder]
+                drawn[:, draw] = _quantiles(weights, shares[draw].pages)
+    return drawn
 
 
 def stratified(weights: Array, number: int, rng: np.random.Generator) -> NDArray[np.uint8]:

@@ -34,6 +34,8 @@ class Gaps:
         Time of the first visit of each page; infinite for a page without one.
     begin, end : float
         First and last time of the log.
+    interval : float
+        Seconds between two visits of a page, on average.
     """
 
     page: NDArray[np.int32]
@@ -44,6 +46,7 @@ class Gaps:
     visits: NDArray[np.int64]
     begin: float
     end: float
+    interval: float
 
     @property
     def pages(self) -> int:
@@ -112,6 +115,7 @@ def gaps_of_visits(log: VisitLog) -> Gaps:
         visits=np.bincount(log.page, minlength=len(log.urls)),
         begin=float(log.time.min()),
         end=float(log.time.max()),
+        interval=float(np.diff(log.time)[same].mean()) if len(same) else np.inf,
     )
 
 
@@ -169,6 +173,7 @@ def gaps_of_changes(log: ChangeLog, interval: float, until: float | None = None)
         visits=np.where(opened <= end, last + 1, 0),
         begin=begin,
         end=end,
+        interval=interval,
     )
 
 

@@ -59,8 +59,8 @@ class Forecast:
     grid : ndarray, shape (points,)
         Change rates per second.
     draws : ndarray of int, shape (pages, DRAWS)
-        Draws of next year's rate of each page by itself, as indices into `grid`; the first of them
-        are by the shortest window, and so on.
+        Draws of next year's rate of each page, as indices into `grid`; the first of them are by the
+        shortest window, and so on. Of many pages each is drawn by itself.
     sampled : ndarray of int, shape (some,)
         Pages, all of them where they are not too many.
     together : ndarray of int, shape (some, DRAWS)
@@ -129,11 +129,13 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
         sample = sample[np.linspace(0, len(sample) - 1, _MOST_TOGETHER).astype(np.int64)]
     shared = groups.of(sample)
     of_sample = log_likelihoods(gaps.of(sample), slice(0, len(sample)), grid, starts)
-    gap = float(gaps.length.mean())
     number = DRAWS // len(starts)
     together = np.concatenate(
-        [joint_draws(each, shared, grid, gap, number, rng) for each in of_sample], axis=1
+        [joint_draws(each, shared, grid, gaps.interval, number, rng) for each in of_sample],
+        axis=1,
     )
+    if len(sample) == gaps.pages:
+        draws = together
     return Forecast(grid, draws, sample, together, Worth(log_visits, values), every)
 
 

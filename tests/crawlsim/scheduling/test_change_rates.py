@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -174,9 +175,7 @@ def test_no_gap_of_change_times_straddles_a_cut() -> None:
 )
 def test_the_windows_are_those_that_the_log_reaches(years: float, windows: int) -> None:
     gaps = gaps_in(np.full(3, 0.01) / DAY, 5)
-    some = Gaps(
-        gaps.page, gaps.start, gaps.length, gaps.changed, gaps.first, gaps.visits, 0.0, years * YEAR
-    )
+    some = replace(gaps, begin=0.0, end=years * YEAR)
     assert len(window_starts(some)) == windows
 
 
