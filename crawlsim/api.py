@@ -293,7 +293,7 @@ def fit(
     *,
     kind: Kind | None = None,
     time_unit: str | None = None,
-    rates: str = "likelihood",
+    rates: str | None = None,
     **options: Any,
 ) -> Fit:
     """Parameters of a scenario fitted to a log, with error bars and notes.
@@ -309,8 +309,8 @@ def fit(
         "changes", "crawls", "deliveries" or "sizes"; default by the header.
     time_unit : str, optional
         Unit of the rates, or of the numbers in the file.
-    rates : {"likelihood", "posterior"}
-        Change rates from crawls: the most likely ones, or those that `schedule` uses.
+    rates : {"posterior", "likelihood"}, optional
+        Change rates from crawls: those that `schedule` uses, the default, or the most likely ones.
     **options
         As of `crawlsim.fitting.Options`.
 
@@ -320,16 +320,12 @@ def fit(
         If the file cannot be read, says too little, or an option does not go with it.
     """
     from crawlsim.fitting import Options, Trace
-    from crawlsim.fitting import fit as fit_trace
-    from crawlsim.scheduling.fitted import RATES, read_traces, with_posterior_rates
+    from crawlsim.scheduling.fitted import fit_with_rates, read_traces
 
-    if rates not in RATES:
-        raise ScenarioError("--rates", rates, f"must be {one_of(rates, RATES)}")
     if not isinstance(trace, Trace):
         paths = [trace] if isinstance(trace, str | Path) else trace
         trace = read_traces(paths, kind, time_unit)
-    fitted = fit_trace(trace, Options(**options))
-    return with_posterior_rates(fitted) if rates == "posterior" else fitted
+    return fit_with_rates(trace, Options(**options), rates)
 
 
 def schedule(

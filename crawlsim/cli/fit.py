@@ -56,7 +56,7 @@ _NOT_NEGATIVE = NumberRange(0, 1e50)
         "--section S",
         "Section to fit: pages or source; from sizes, service, obsolescence or access_time.",
     ),
-    option("--rates E", "Crawls: likelihood, or posterior as in a schedule.", default="likelihood"),
+    option("--rates E", "Crawls: posterior as in a schedule, the default, or likelihood."),
     option("--since TIME", "Count from this time on; not for sizes."),
     option("--until TIME", "Count up to this time; not for sizes."),
     option("--shortest T", "Pages: shortest time under observation.", type=_POSITIVE),
@@ -82,7 +82,7 @@ def fit(
     into: str | None,
     report: str | None,
     force: bool,
-    rates: str,
+    rates: str | None,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -95,22 +95,17 @@ def fit(
     A fitted scenario does not change over time: outages, surges, day and night are written into it
     as [[interventions]] (docs/courses.md).
     """
-    from crawlsim.fitting import fit as fitted_to
     from crawlsim.fitting import fitted_scenario, replaced_keys
     from crawlsim.fitting.reading import UNITS
-    from crawlsim.scheduling.fitted import RATES, with_posterior_rates
+    from crawlsim.scheduling.fitted import fit_with_rates
 
     if report is not None and Path(report).suffix != ".html":
         raise ScenarioError("--report", report, "must end in .html")
     files = claim_all({"--out": out, "--report": report}, force=force)
     target = None if into is None else load(into)
     unit = asked.pop("time_unit")
-    if rates not in RATES:
-        raise ScenarioError("--rates", rates, f"must be {one_of(rates, RATES)}")
     read = _read(traces, asked.pop("kind"), unit, target)
-    fitted = fitted_to(read, _options(asked, read, target))
-    if rates == "posterior":
-        fitted = with_posterior_rates(fitted)
+    fitted = fit_with_rates(read, _options(asked, read, target), rates)
     trace = traces[0]
     stem = Path(trace).name.split(".")[0]
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-") or "fitted"

@@ -92,8 +92,8 @@ def schedule(
 ) -> None:
     """Make a schedule from a crawl log: how often to visit each page.
 
-    LOG is CSV, CDX, Parquet, or what Heritrix, Nutch or StormCrawler write, plain or gz; several
-    are one history. T is 90s, 30m, 1h, 20d or 2w.
+    LOG is CSV, CDX, Parquet, or what Heritrix, Nutch or StormCrawler write, plain or packed (gz,
+    bz2, xz, zst); several are one history. T is 90s, 30m, 1h, 20d or 2w.
     """
     from crawlsim.api import schedule as made
     from crawlsim.scheduling.tables import read_host_visits, read_weights

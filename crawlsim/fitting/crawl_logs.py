@@ -30,6 +30,7 @@ _MOST_STEPS = 200
 _PRECISION = 1e-12
 _EQUAL = 1e-3
 _ALIKE = 0.05
+_SHORTEST_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -311,8 +312,8 @@ def fit_crawls(trace: Trace, options: Options) -> Fit:
     ValueError
         If no page was crawled twice.
     """
-    del options  # none applies
     crawls = crawls_of(trace.page, trace.values, trace.changed, len(trace.pages))
+    crawls, brief = _watched_long(crawls, options.shortest)
     rates = likely_rates(crawls)
     names = names_of(trace, rates.index)
     likely = (rates.rates, rates.low, rates.high, rates.standard_errors)
@@ -337,17 +338,42 @@ def fit_crawls(trace: Trace, options: Options) -> Fit:
             "largest_rate": float(rates.rates.max()),
             "naive_over_likely": float(np.median(rates.naive / rates.rates)),
         },
-        notes=tuple(_notes(rates, crawls.repeated, len(trace.pages))),
+        notes=tuple(_notes(rates, crawls.repeated, len(trace.pages), brief)),
         changes={"pages.change_rates": values},
         system=pages_around(values),
         details=rates,
     )
 
 
-def _notes(rates: CrawlRates, repeated: int, pages: int) -> list[str]:
+def _watched_long(crawls: Crawls, shortest: float | None) -> tuple[Crawls, int]:
+    """The gaps of the pages that were watched long enough, and how many pages were not.
+
+    By default for a tenth of the median page's time: of a page that was watched for seconds a
+    single change makes the largest rate of all.
+    """
+    watched = crawls.sums(crawls.gap)
+    seen = watched > 0
+    if not seen.any():
+        return crawls, 0
+    least = _SHORTEST_SHARE * float(np.median(watched[seen])) if shortest is None else shortest
+    kept = watched >= least
+    rows = kept[crawls.page]
+    long = replace(
+        crawls, page=crawls.page[rows], gap=crawls.gap[rows], changed=crawls.changed[rows]
+    )
+    return long, int((seen & ~kept).sum())
+
+
+def _notes(rates: CrawlRates, repeated: int, pages: int, brief: int) -> list[str]:
     notes = repeated_note(repeated)
-    if pages > len(rates.index):
-        once = pages - len(rates.index)
+    if brief:
+        were = "was" if brief == 1 else "were"
+        notes.append(
+            f"{counted(brief, 'page')} {were} watched for too short a time (--shortest) and left "
+            "out."
+        )
+    once = pages - len(rates.index) - brief
+    if once:
         were = "was crawled once only and is" if once == 1 else "were crawled once only and are"
         notes.append(f"{counted(once, 'page')} {were} left out.")
     if rates.never.any():

@@ -1,4 +1,4 @@
-"""Lines of a CSV file, plain or gz, as columns of text: a few megabytes at a time.
+"""Lines of a CSV file, plain or gz, bz2, xz or zst, as columns: a few megabytes at a time.
 
 Every line keeps its number, and one whose number of fields differs from the header is named, never
 dropped silently: pandas, whose parser takes the lines apart that are well shaped, pads short lines
@@ -9,11 +9,13 @@ once from beginning to end, so that a pipe will do.
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
+import lzma
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -104,19 +106,42 @@ def blocks(path: Path, *, json: bool = False) -> Iterator[Block]:
     Raises
     ------
     ScenarioError
-        If it cannot be read, or is no complete gz file.
+        If it cannot be read, or is no complete packed file.
     """
+    form = ""
     try:
         with path.open("rb") as stream:
-            # Its first byte tells a gz file: a look at it takes nothing from a pipe.
-            packed = stream.peek(1)[:1] == b"\x1f"
-            unpacked = gzip.GzipFile(fileobj=stream) if packed else stream
-            yield from _whole_lines(unpacked, path, json)
+            # Its first bytes tell a packed file: a look at them takes nothing from a pipe.
+            begin = stream.peek(_LONGEST_SIGN)
+            form, unpack = next(
+                (how for sign, how in _PACKED.items() if begin.startswith(sign)), ("", None)
+            )
+            yield from _whole_lines(unpack(stream) if unpack else stream, path, json)
     except OSError as error:
         reason = error.strerror or str(error)
         raise ScenarioError("", MISSING, f"cannot be read: {reason}", str(path)) from None
-    except (EOFError, zlib.error):
-        raise ScenarioError("", MISSING, "is not a complete gz file", str(path)) from None
+    except ImportError:
+        allowed = "is a zst file, which needs one more package: pip install 'crawlsim[zst]'"
+        raise ScenarioError("", MISSING, allowed, str(path)) from None
+    except (EOFError, zlib.error, lzma.LZMAError):
+        raise ScenarioError("", MISSING, f"is not a complete {form} file", str(path)) from None
+
+
+def _zst(stream: IO[bytes]) -> IO[bytes]:
+    import zstandard
+
+    return zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+
+
+_PACKED: Mapping[bytes, tuple[str, Callable[[IO[bytes]], Any]]] = {
+    b"\x1f": ("gz", lambda stream: gzip.GzipFile(fileobj=stream)),
+    b"BZh": ("bz2", bz2.BZ2File),
+    b"\xfd7zXZ\0": ("xz", lzma.LZMAFile),
+    b"\x28\xb5\x2f\xfd": ("zst", _zst),
+}
+"""First bytes of a packed file -> its format, and what unpacks it."""
+
+_LONGEST_SIGN = max(map(len, _PACKED))
 
 
 def _whole_lines(stream: IO[bytes] | gzip.GzipFile, path: Path, json: bool) -> Iterator[Block]:

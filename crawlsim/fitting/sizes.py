@@ -35,6 +35,7 @@ MOST_PHASES = 60
 FEWEST = 200
 """Observations from which on their mean has an interval."""
 
+_REJECTED = 0.05
 _SURE = 1e-3
 _POOR = 0.05
 _AT_ONCE = 1 << 20  # values: the law takes some numbers for each value and branch
@@ -84,8 +85,13 @@ def quality_of(observations: Array, law: HyperErlang) -> Quality:
 def quality_words(quality: Quality) -> str:
     """The figures, and a warning where the fit is poor."""
     seen = f"Kolmogorov-Smirnov distance {quality.distance:.2g}, p = {quality.p_value:.2g}"
-    if not quality.poor:
+    if quality.p_value >= _REJECTED:
         return f"The law goes with the observations: {seen}."
+    if not quality.poor:
+        return (
+            f"The law is rejected, but never off by more than {100 * quality.distance:.1f} points: "
+            f"{seen}. `empirical` draws the observations themselves."
+        )
     return (
         f"The fit is poor: {seen}. No law of at most {MOST_PHASES} phases that was tried is close; "
         "its moments may still be right, but probabilities of single sizes are not."

@@ -94,7 +94,8 @@ def refuse_what_cannot_be(
             f"the pages of {name} need at least {_above(need * DAY)} visits a day, and the host "
             f"allows {limits.host_budgets[short[0]] * DAY:.6g}",
         )
-    possible = float(np.minimum(number * most, limits.host_budgets).sum())
+    there = number > 0
+    possible = float(np.minimum(number[there] * most, limits.host_budgets[there]).sum())
     if possible < limits.budget * (1 - _ROUNDING):
         kept = []
         if np.isfinite(most):

@@ -15,6 +15,8 @@ from crawlsim.fitting.csv_lines import Broken, blocks, fields_of
 from crawlsim.fitting.intervals import parameters_of
 from crawlsim.fitting.page_changes import pages_around
 from crawlsim.fitting.reading import UNITS, Trace, read_trace
+from crawlsim.fitting.result import Fit, Options
+from crawlsim.fitting.to_scenario import fit
 from crawlsim.scheduling.change_rates import groups_of
 from crawlsim.scheduling.gaps import gaps_of_visits
 from crawlsim.scheduling.gone import PAGE, states_of
@@ -27,7 +29,6 @@ from scenarios.base import one_of
 from scenarios.text import counted
 
 if TYPE_CHECKING:
-    from crawlsim.fitting import Fit
     from crawlsim.fitting.reading import Kind
 
 _KINDS_OF_LOGS: Mapping[str | None, Literal["visits", "changes"]] = {
@@ -35,7 +36,7 @@ _KINDS_OF_LOGS: Mapping[str | None, Literal["visits", "changes"]] = {
     "changes": "changes",
 }
 
-RATES = ("likelihood", "posterior")
+RATES = ("posterior", "likelihood")
 """Estimators of the change rates of a crawl log."""
 
 
@@ -113,12 +114,36 @@ def trace_of(log: VisitLog | ChangeLog, time_unit: str | None = None) -> Trace:
     )
 
 
-def with_posterior_rates(fit: Fit) -> Fit:
+def fit_with_rates(trace: Trace, options: Options, rates: str | None = None) -> Fit:
+    """The fit of a trace; of crawls with the rates that schedules use, or the most likely ones.
+
+    Parameters
+    ----------
+    trace : Trace
+    options : Options
+    rates : {"posterior", "likelihood"}, optional
+        Default: posterior for crawls, which no other trace has.
+
+    Raises
+    ------
+    ScenarioError
+        If the trace says too little, or an option does not go with it.
+    """
+    if rates not in (None, *RATES):
+        raise ScenarioError("--rates", rates, f"must be {one_of(rates, RATES)}")
+    if rates == "likelihood" or (rates is None and trace.kind != "crawls"):
+        return fit(trace, options)
+    if options.shortest is None:
+        options = replace(options, shortest=0.0)
+    return with_posterior_rates(fit(trace, options))
+
+
+def with_posterior_rates(fitted: Fit) -> Fit:
     """The fit of a crawl log with the rates that schedules use, in place of the most likely ones.
 
     Parameters
     ----------
-    fit : Fit
+    fitted : Fit
         Of crawls.
 
     Raises
@@ -131,10 +156,10 @@ def with_posterior_rates(fit: Fit) -> Fit:
     Posterior means under a prior that the pages of a host and folder share, with 95 % intervals;
     of pages that were seldom crawled they are much nearer to the true rates.
     """
-    if fit.kind != "crawls":
-        raise ScenarioError("--rates", "posterior", f"is for logs of crawls, not of {fit.kind}")
-    trace = fit.trace
-    index = fit.details.index
+    if fitted.kind != "crawls":
+        raise ScenarioError("--rates", "posterior", f"is for logs of crawls, not of {fitted.kind}")
+    trace = fitted.trace
+    index = fitted.details.index
     page, time, changed = in_order(trace.page, trace.values, trace.changed)
     kept = np.isin(page, index)
     page = np.searchsorted(index, page[kept]).astype(np.int32)
@@ -144,20 +169,20 @@ def with_posterior_rates(fit: Fit) -> Fit:
     gaps = gaps_of_visits(log)
     estimates = forecast_of(gaps, groups_of(urls), 1 / float(gaps.length.mean())).estimates
     rates, low, high = (each * scale for each in (estimates.rates, estimates.low, estimates.high))
-    others = tuple(each for each in fit.parameters if each.name != "change_rate")
+    others = tuple(each for each in fitted.parameters if each.name != "change_rate")
     values = rates.tolist()
     return replace(
-        fit,
+        fitted,
         parameters=(*parameters_of("change_rate", urls.tolist(), rates, low, high), *others),
         summary={
-            **fit.summary,
+            **fitted.summary,
             "median_rate": float(np.median(rates)),
             "largest_rate": float(rates.max()),
         },
         notes=(
             "The change rates are posterior means under a prior that the pages of a host and "
             "folder share, as in a schedule; the notes below are on the most likely rates.",
-            *fit.notes,
+            *fitted.notes,
         ),
         changes={"pages.change_rates": values},
         system=pages_around(values),

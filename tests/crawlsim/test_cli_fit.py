@@ -162,7 +162,7 @@ def test_a_report_holds_figures_and_notes(crawlsim: Any) -> None:
 
 @pytest.mark.usefixtures("traces")
 def test_crawl_logs_show_all_estimators_page_by_page(crawlsim: Any) -> None:
-    _, out, _ = crawlsim("fit", "crawls.csv.gz", "--time-unit", "second")
+    _, out, _ = crawlsim("fit", "crawls.csv.gz", "--time-unit", "second", "--rates", "likelihood")
     lines = [line.split() for line in out.splitlines()]
     head, *rows = [
         line for line in lines if line[-1:] == ["unit"] or line[-2:] == ["per", "second"]
@@ -171,7 +171,7 @@ def test_crawl_logs_show_all_estimators_page_by_page(crawlsim: Any) -> None:
     assert "bias-reduced" in head
     assert "naive" in head
     found = {row[0]: [float(each) for each in row[1:-2]] for row in rows[:3]}
-    _, out, _ = crawlsim("fit", "crawls.csv.gz", "--json")
+    _, out, _ = crawlsim("fit", "crawls.csv.gz", "--rates", "likelihood", "--json")
     for each in json.loads(out)["parameters"]:
         column = {"change_rate": 0, "bias_reduced_rate": 4, "naive_rate": 5}[each["parameter"]]
         assert found[each["subject"]][column] == pytest.approx(each["estimate"], rel=1e-5)

@@ -30,7 +30,8 @@ def read_logs(
     Parameters
     ----------
     paths : sequence of str or Path
-        Files, plain or gz; folders stand for the files in them, or for a Parquet data set.
+        Files, plain or packed (gz, bz2, xz, zst); folders stand for the files in them, or for a
+        Parquet data set.
     form : str, optional
         One of `FORMS`; by default each file's own, by what it holds.
     kind : str, optional

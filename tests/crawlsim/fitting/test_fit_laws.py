@@ -8,7 +8,7 @@ import pytest
 from crawlsim.fitting.batches import batches_of
 from crawlsim.fitting.deliveries import fit_deliveries
 from crawlsim.fitting.hyper_erlang import HyperErlang
-from crawlsim.fitting.sizes import MOST_PHASES, Quality, fit_sizes, quality_of
+from crawlsim.fitting.sizes import MOST_PHASES, Quality, fit_sizes, quality_of, quality_words
 
 
 def two_peaks(rng: np.random.Generator, shape: float, number: int = 3000) -> np.ndarray:
@@ -63,6 +63,11 @@ def test_the_distance_is_that_of_the_distribution_functions() -> None:
     assert not Quality(0.3, 0.01).poor
     assert not Quality(0.04, 1e-9).poor
     assert Quality(0.06, 1e-9).poor
+    for p_value, words in (
+        (0.06, "goes with"),
+        (0.04, "is rejected, but never off by more than 4.2"),
+    ):
+        assert f"The law {words}" in quality_words(Quality(0.042, p_value))
 
 
 @pytest.mark.thorough

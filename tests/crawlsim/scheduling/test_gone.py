@@ -30,6 +30,7 @@ from log_files import (
 )
 from test_log_forms import sitemap
 
+import crawlsim
 from crawlsim.scheduling import Asked, Schedule, VisitLog, read_logs, schedule_of
 from crawlsim.scheduling.gone import GONE, NEVER_ANSWERED, PAGE, REDIRECT, recheck_rates, states_of
 from crawlsim.scheduling.log import FurtherVisits
@@ -318,3 +319,30 @@ def test_sitemaps_stamped_at_build_say_nothing_of_their_pages(tmp_path: Path) ->
     plan = schedule_of(log, Asked(16 / DAY))
     assert plan.expected is None
     assert "Sitemaps" in plan.no_promise
+
+
+def test_fit_and_schedule_read_the_same(tmp_path: Path) -> None:
+    """A 404 with a digest is no content, also where the pages are called so; gone URLs are out."""
+    rows = ["page,time,status,digest"]
+    rows += [f"{v.url},{iso(v.time)},{v.status},{v.digest}" for v in HISTORY]
+    (path,) = write(tmp_path, "\n".join([*rows, ""]))
+    found = crawlsim.fit(path)
+    planned_pages = schedule_of(read_logs([path]), Asked(4 / DAY))
+    assert list(found.trace.pages) == planned_pages.urls.tolist()
+    assert found.summary["gaps"] == int((planned_pages.visits - 1).clip(0).sum())
+    assert "Left out, since no longer a page: 4 URLs." in found.notes
+
+
+def test_a_page_watched_for_seconds_does_not_lead_the_rates(tmp_path: Path) -> None:
+    rows = ["page,time,changed"]
+    rows += [f"p{page},{week * 604800},{int(week == 3)}" for page in range(9) for week in range(9)]
+    rows += ["brief,0,0", "brief,8,1"]
+    (path,) = write(tmp_path, "\n".join([*rows, ""]))
+    by_prior = crawlsim.fit(path, time_unit="second")
+    alone = crawlsim.fit(path, time_unit="second", rates="likelihood")
+    every = crawlsim.fit(path, time_unit="second", rates="likelihood", shortest=1.0)
+    assert "brief" not in {each.subject for each in alone.parameters}
+    assert any("1 page was watched for too short a time" in note for note in alone.notes)
+    rate = every.find("change_rate", "brief").estimate
+    assert rate > 0.05
+    assert by_prior.find("change_rate", "brief").estimate < rate / 20

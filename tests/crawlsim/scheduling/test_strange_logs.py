@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
+import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from log_files import FIRST, FORMS, HISTORY, A, at, csv, iso, read, write
+from log_files import EXPECTED, FIRST, FORMS, HISTORY, A, at, csv, iso, read, write
 from test_log_forms import nutch_csv, sitemap
 
 from crawlsim.scheduling.log import VisitLog
@@ -187,3 +191,24 @@ def test_a_field_of_many_megabytes_is_harmless(tmp_path: Path) -> None:
     content = f"{csv(HISTORY)}{url},2026-01-01,x,200,text/html\n"
     names = list(read(tmp_path, content))
     assert max(map(len, names)) == len(url)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_packed_files_are_read_by_what_they_hold(
+    pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    packed = pack(csv(HISTORY).encode())
+    assert read(tmp_path, packed) == EXPECTED
+    with pytest.raises(ScenarioError, match=r"not a complete (gz|bz2|xz) file"):
+        read(tmp_path, packed[:-20])
+
+
+def test_zst_files_are_read_where_the_package_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    packed = zstandard.compress(csv(HISTORY).encode())
+    assert read(tmp_path, packed) == EXPECTED
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(ScenarioError, match=r"pip install 'crawlsim\[zst\]'"):
+        read(tmp_path, packed)
