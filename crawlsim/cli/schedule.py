@@ -206,6 +206,11 @@ def _backtest_table(plan: Schedule) -> Table:
 
 
 def _verdict_lines(plan: Schedule, simulation: SimulatedPlan | None) -> Iterator[str]:
+    if plan.expected is not None and plan.with_more is not None:
+        from crawlsim.scheduling.schedule import MORE_BUDGET
+
+        now = _percent(plan.expected["plan"].mean).removesuffix(" %")
+        yield f"{100 * MORE_BUDGET:.0f} % more budget: {now} → {_percent(plan.with_more)} stale."
     share = f"{_percent(plan.even_share)} of the budget is spread evenly"
     if plan.windows is None:
         yield f"{share}. Whether that pays on this site is not tested: see --backtest."

@@ -61,7 +61,10 @@ UNITS: Mapping[str, float] = {
 """Units of time in which dates can be counted, in seconds."""
 
 _PAGE_AND_TIME = {"page": ("page",), "time": ("time",)}
-_SIZES = ("size", "bytes", "length", "service", "service_time", "duration", "value")
+_SIZES = (
+    *("size", "bytes", "length", "service", "service_time", "duration", "value"),
+    *("seconds", "elapsed", "latency_ms"),
+)
 _COLUMNS: Mapping[Kind, Mapping[str, tuple[str, ...]]] = {
     "crawls": {**_PAGE_AND_TIME, "changed": ("changed", *DIGESTS)},
     "changes": _PAGE_AND_TIME,

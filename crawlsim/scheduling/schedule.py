@@ -48,6 +48,9 @@ from scenarios.arrays import Array
 from scenarios.base import listed, one_of
 from scenarios.text import counted, shortened, told
 
+MORE_BUDGET = 0.2
+"""Share by which the budget is made larger, to see what that would be worth."""
+
 _FEWEST_VISITS = 2
 _RAREST = 1e-6
 """Of the mean, visits of a page that a rule would never visit; every interval is a number."""
@@ -165,6 +168,9 @@ class Schedule:
         cannot be believed.
     no_promise : str
         Why there is none, in a sentence.
+    with_more : float, optional
+        Stale share of the plan for a budget larger by `MORE_BUDGET`; None where nothing is
+        promised or the limits leave no room.
     windows : list of Window, optional
         Of the back-test; None where it was not asked for.
     forecast : Forecast
@@ -192,6 +198,7 @@ class Schedule:
     gaps: Gaps = field(repr=False)
     gone: Gone = field(repr=False)
     no_promise: str = ""
+    with_more: float | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -252,6 +259,9 @@ class Schedule:
                 "verdict": self.verdict,
                 "advised_even": self.advised_even,
             }
+        more = None
+        if self.with_more is not None:
+            more = {"share": MORE_BUDGET, "stale": self.with_more}
         return {
             "pages": len(self.urls),
             "gone": self.gone.record(),
@@ -260,6 +270,7 @@ class Schedule:
             "expected": expected,
             "expected_reason": self.no_promise or None,
             "savings": savings,
+            "more_budget": more,
             "backtest": tested,
             "notes": list(self.notes),
         }
@@ -343,6 +354,9 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
         expected=None
         if doubt.reason
         else _expected(forecast, visits, importance, limits, left, gaps),
+        with_more=None
+        if doubt.reason
+        else _with_more(forecast, importance, limits, left, even_share),
         windows=windows,
         forecast=forecast,
         asked=asked,
@@ -514,6 +528,20 @@ def _visits(
     else:
         visits = planned(forecast, importance, limits, even_share)
     return _in_tiers(visits, asked)
+
+
+def _with_more(
+    forecast: Forecast, importance: Array, limits: Limits, asked: Asked, even_share: float
+) -> float | None:
+    """Expected stale share with a larger budget; None where the limits leave no room for it."""
+    asked = replace(asked, visits=(1 + MORE_BUDGET) * asked.visits)
+    limits = replace(limits, budget=asked.visits)
+    try:
+        refuse_what_cannot_be(limits, np.full(len(limits.host_budgets), "", object))
+    except ScenarioError:
+        return None
+    visits = _visits(forecast, importance, limits, asked, even_share)
+    return float(stale_shares(forecast, visits, importance).mean())
 
 
 def _in_tiers(visits: Array, asked: Asked) -> Array:

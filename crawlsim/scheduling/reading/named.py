@@ -18,7 +18,7 @@ from scenarios.errors import MISSING, ScenarioError
 Kind = Literal["visits", "changes"]
 
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "url": ("url", "page", "original"),
+    "url": ("url", "page", "original", "original_uri", "original_url"),
     "time": ("time", "fetch_time", "timestamp"),
     "changed": ("changed",),
     "digest": DIGESTS,

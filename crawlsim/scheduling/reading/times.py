@@ -1,8 +1,9 @@
 """Times as logs of crawlers write them, in seconds since 1970-01-01 UTC.
 
 ISO 8601 with or without a zone (UTC); 14 digits of web archives, or 8, 12 and 17 of them; Java's
-``Mon Nov 22 20:16:45 UTC 2026``; Unix seconds or milliseconds, told by their size. Each value is
-told by itself, so that neither the order of the rows nor their split into files matters.
+``Mon Nov 22 20:16:45 UTC 2026``, HTTP's and web servers' dates; Unix seconds, milliseconds or
+microseconds, told by their size. Each value is told by itself, so that neither the order of the
+rows nor their split into files matters.
 """
 
 from __future__ import annotations
@@ -19,15 +20,24 @@ from scenarios.arrays import Array
 
 _SECONDS = (1e8, 1e11)
 _MILLISECONDS = (1e12, 1e13)  # 2e13 would be the 14 digits of a date
+_MICROSECONDS = (1e15, 1e16)
 _PARTS_OF_A_SECOND = 1e6
 _DIGITS = re.compile(r"(?:19|20|21)\d{2,15}", re.ASCII).fullmatch
 _LENGTHS = (8, 12, 14, 17)
 _LENGTHS_IN_CDX = (4, 6, 8, 10, 12, 14, 17)
 _NO_DATE = "00000000000000000"
 _FROM_THE_START = "00000101000000000"  # what the digits of a short time are completed by
-_JAVA = re.compile(
-    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d) (\S+) (\d{4})", re.ASCII
-).fullmatch
+_MONTH, _DAY, _YEAR = r"(?P<month>[A-Z][a-z]{2})", r"(?P<day>\d{1,2})", r"(?P<year>\d{4})"
+_CLOCK, _ZONE = r"(?P<clock>\d\d:\d\d:\d\d)", r"(?P<zone>\S+)"
+_WITH_NAMES = [
+    re.compile(form, re.ASCII).fullmatch
+    for form in (
+        rf"[A-Z][a-z]{{2}} {_MONTH} +{_DAY} {_CLOCK} {_ZONE} {_YEAR}",  # Java
+        rf"[A-Z][a-z]{{2}}, {_DAY}[ -]{_MONTH}[ -]{_YEAR} {_CLOCK} {_ZONE}",  # HTTP
+        rf"\[?{_DAY}/{_MONTH}/{_YEAR}:{_CLOCK} (?P<zone>[+-]\d{{4}})\]?",  # the common log format
+    )
+]
+_COMPACT = re.compile(r"((?:19|20|21)\d{6})T(\d{6})Z?", re.ASCII).fullmatch
 _UTC = " UTC"
 _OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d{1,2}):?(\d\d)?", re.ASCII).fullmatch
 _MONTHS = {
@@ -100,7 +110,8 @@ def seconds_of(column: Any, in_cdx: bool = False) -> Array:
     if len(rest):
         texts = column.iloc[rest].str.strip()
         seconds[rest] = _of_digits(texts, in_cdx)
-        more = [_of_java(texts.to_numpy(object)), _of_data_bases(texts)]
+        more = [_of_names(texts.to_numpy(object)), _of_data_bases(texts)]
+        more.append(_of_digits(_compact(texts), in_cdx))
         if not in_cdx:
             more.append(_of_unix(texts))
         for values in more:
@@ -152,20 +163,27 @@ def _of_digits(column: Any, in_cdx: bool) -> Array:
     return np.where(is_time, seconds + number(14, 17) / 1000.0, np.nan)
 
 
-def _of_java(texts: Sequence[str]) -> Array:
-    """Java's ``Date.toString()``."""
+def _compact(texts: Any) -> Any:
+    """Dates such as ``20260521T081433Z`` as digits; empty where there is none."""
+    found = [_COMPACT(text) for text in texts.to_numpy(object)]
+    return texts.__class__(["" if each is None else "".join(each.groups()) for each in found])
+
+
+def _of_names(texts: Sequence[str]) -> Array:
+    """Dates with the name of the month, as Java, HTTP and web servers write them."""
     import pandas as pd
 
     plain = [""] * len(texts)
     ahead = np.zeros(len(texts))
     for place, text in enumerate(texts):
-        found = _JAVA(text)
+        found = next((each for form in _WITH_NAMES if (each := form(text))), None)
         if found is None:
             continue
-        month, day, clock, zone, year = found.groups()
-        hours = _hours_ahead(zone)
-        if month in _MONTHS and hours is not None:
-            plain[place] = f"{year}-{_MONTHS[month]:02d}-{int(day):02d}T{clock}"
+        part = found.groupdict()
+        hours = _hours_ahead(part["zone"])
+        if part["month"] in _MONTHS and hours is not None:
+            month = _MONTHS[part["month"]]
+            plain[place] = f"{part['year']}-{month:02d}-{int(part['day']):02d}T{part['clock']}"
             ahead[place] = hours
     return instants(pd.Series(plain, dtype="str")) - MONDAY - 3600.0 * ahead
 
@@ -191,12 +209,13 @@ def _hours_ahead(zone: str) -> float | None:
 
 
 def _of_unix(texts: Any) -> Array:
-    """Unix seconds or milliseconds, with or without decimals."""
+    """Unix seconds, milliseconds or microseconds, with or without decimals."""
     import pandas as pd
 
     values: Array = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float)
     seconds = np.full(len(values), np.nan)
-    for (low, high), unit in ((_SECONDS, 1.0), (_MILLISECONDS, 1e-3)):
+    units = ((_SECONDS, 1.0), (_MILLISECONDS, 1e-3), (_MICROSECONDS, 1e-6))
+    for (low, high), unit in units:
         inside = (values >= low) & (values < high)
         seconds[inside] = values[inside] * unit
     return seconds
