@@ -100,6 +100,20 @@ def test_a_log_shorter_than_a_round_promises_nothing() -> None:
     assert plan.no_promise.startswith("The log covers 5 days, less than the 6 days in which")
 
 
+def test_what_more_budget_is_worth_is_what_it_would_promise() -> None:
+    log = visit_log(np.linspace(0.001, 0.2, 50) / DAY, np.full((50, 20), WEEK))
+    plan = schedule_of(log, Asked(50 / WEEK))
+    more = schedule_of(log, Asked(60 / WEEK))
+    assert plan.expected is not None
+    assert more.expected is not None
+    assert plan.with_more == pytest.approx(more.expected["plan"].mean, rel=0.01)
+    assert plan.with_more < plan.expected["plan"].mean
+    assert plan.record()["more_budget"] == {"share": 0.2, "stale": plan.with_more}
+    full = schedule_of(log, Asked(50 / WEEK, shortest=0.9 * WEEK))
+    assert full.with_more is None
+    assert full.record()["more_budget"] is None
+
+
 def test_a_back_test_changes_nothing_and_says_what_would_be_safer() -> None:
     """Pages that were busy for years and then asleep, while the others wake."""
     rng = np.random.default_rng(1)
