@@ -441,20 +441,21 @@ def _of_gone(gone: Gone, pages: int, asked: Asked) -> Iterator[str]:
         return
     which = ", ".join(f"{number} {name}" for name, number in numbers.items())
     looks = gone.visits_per_second
-    spent = "They are not visited again"
+    spent = "They get no visit"
     if looks:
         is_gone = gone.states != PAGE
         longest = float(gone.intervals[is_gone & np.isfinite(gone.intervals)].max())
         spent = (
-            f"They are looked at every {in_words(longest)}, which takes {looks * DAY:.3g} of "
+            f"A look at each every {in_words(longest)} takes {looks * DAY:.3g} of "
             f"{told(f'{asked.visits * DAY:.6g}', 'visit')} a day"
         )
         if longest > asked.recheck * (1 + 1e-9):
             spent += f" (a tenth at most: not every {in_words(asked.recheck)})"
     even = asked.visits * DAY * total / (total + pages)
+    are = "is no longer a page" if total == 1 else "are no longer pages"
     yield (
-        f"{counted(total, 'URL')} no longer a page: {which}. {spent}, and no part of the promise; "
-        f"spread evenly they would have taken {even:.3g}."
+        f"{counted(total, 'URL')} {are}: {which}. {spent}, and no promise rests on them; spread "
+        f"evenly they would have taken {even:.3g}."
     )
 
 

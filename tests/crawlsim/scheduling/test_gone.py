@@ -158,7 +158,7 @@ def test_dead_urls_do_not_change_the_plan_of_the_living(tmp_path: Path) -> None:
     assert both.expected is not None
     assert alive.expected is not None
     assert both.expected["plan"].mean == pytest.approx(alive.expected["plan"].mean, rel=1e-9)
-    (note,) = (note for note in both.notes if "no longer a page" in note)
+    (note,) = (note for note in both.notes if "no longer pages" in note)
     assert "30 never-answered" in note
     assert "0.333 of 20 visits a day" in note
 
