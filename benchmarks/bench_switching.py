@@ -21,7 +21,7 @@ from analytic.decision_process import policy_iteration
 from analytic.phase_type import PhaseLaw
 from analytic.robot_control.controlled_queue import ControlledQueue
 from analytic.robot_control.target_rules import best_targets
-from crawlsim.ledger import talim_tables
+from papers import talim_tables
 from scenarios.sections import Costs
 
 PRICES = Costs(loss=1.0, starvation=1.4)

@@ -15,9 +15,9 @@ from PIL import Image
 
 from analytic import optimize
 from crawlsim.cli import main
-from crawlsim.ledger import talim_tables
 from crawlsim.report import plot_best_probes, plot_rule_map, plot_threshold_costs
 from crawlsim.report.region_figures import region_figure
+from papers import talim_tables
 from scenarios import load
 
 SCENARIO = "four-robots-one-threshold"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from crawlsim.ledger import talim_tables
 from experiments import control_gap
+from papers import talim_tables
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from analytic.probing import actual_cost, best_schedule, expected_cost, profile, times_of
-from crawlsim.ledger import eckstein2005, probe_policies
-from crawlsim.ledger.computed import verified
-from crawlsim.ledger.printed_programme import cost_matrix, read_off
-from crawlsim.ledger.probe_policies import PROBES, Experiment, experiments, results
+from papers import eckstein2005, probe_policies
+from papers.computed import verified
+from papers.printed_programme import cost_matrix, read_off
+from papers.probe_policies import PROBES, Experiment, experiments, results
 
 
 def find(*key: Any) -> Experiment:

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from crawlsim.ledger.rows import Row, rows_of
+from papers.rows import Row, rows_of
 
 Number = Callable[[], float]
 Figure = Callable[[], Any]
 Experiment = Callable[[], Iterator[str]]
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger("crawlsim.papers")
+"""One of those whose lines the command line shows."""
 
 
 class Computed(NamedTuple):
@@ -37,7 +38,7 @@ class Computed(NamedTuple):
 
 def computed(paper: str) -> Computed:
     """What is computed for a paper."""
-    module = import_module(f"crawlsim.ledger.{paper}")
+    module = import_module(f"papers.{paper}")
     return Computed(module.NUMBERS, module.EXPERIMENTS, module.FIGURES)
 
 

@@ -25,10 +25,10 @@ from analytic.probing import (
     uniform_times,
 )
 from analytic.probing.programme import improved_by_moves, paper_schedule
-from crawlsim.ledger import probe_figures, probe_policies
-from crawlsim.ledger.computed import Experiment, Figure, Number, agreed
-from crawlsim.ledger.lines import Line, table_lines
-from crawlsim.ledger.probe_policies import (
+from papers import probe_figures, probe_policies
+from papers.computed import Experiment, Figure, Number, agreed
+from papers.lines import Line, table_lines
+from papers.probe_policies import (
     HORIZON,
     SLOTS,
     SOURCES,
@@ -220,7 +220,7 @@ def _times(rates: Profile, slots: Sequence[int] | NDArray[np.int64]) -> tuple[fl
 
 def _wrong_cells() -> float:
     """Cells of K, by Algorithm 4 corrected, that are not the cost of their interval."""
-    from crawlsim.ledger.printed_programme import cost_matrix
+    from papers.printed_programme import cost_matrix
 
     matrix = cost_matrix(grid_of(_dbworld(), SLOTS), corrected=True)
     i, j = np.triu_indices(SLOTS + 1, 1)
@@ -231,7 +231,7 @@ def _wrong_cells() -> float:
 
 def _as_printed() -> float:
     """True cost of the schedule that Algorithm 4 as printed leads to."""
-    from crawlsim.ledger.printed_programme import cost_matrix, read_off
+    from papers.printed_programme import cost_matrix, read_off
 
     _, path = read_off(cost_matrix(grid_of(_dbworld(), SLOTS)), 28)
     return expected_cost(_dbworld(), _times(_dbworld(), path))

@@ -29,7 +29,7 @@ from analytic.probing import (
     uniform_times,
 )
 from analytic.probing.programme import improved_by_moves
-from crawlsim.ledger.lines import Line, table_lines
+from papers.lines import Line, table_lines
 from scenarios import load
 from scenarios.arrays import Array
 

@@ -13,12 +13,12 @@ from analytic.robot_control import static_cost
 from analytic.robot_control.switching import best_switching
 from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
 from analytic.targets import optimize
-from crawlsim.ledger import talim_process, talim_tables
-from crawlsim.ledger.best_load import critical_price, optimal_load
-from crawlsim.ledger.computed import Experiment, Figure, Number, agreed
-from crawlsim.ledger.printed_iteration import printed_value_iteration
-from crawlsim.ledger.talim_process import Process
-from crawlsim.ledger.talim_tables import PRINTED, Printed, Row
+from papers import talim_process, talim_tables
+from papers.best_load import critical_price, optimal_load
+from papers.computed import Experiment, Figure, Number, agreed
+from papers.printed_iteration import printed_value_iteration
+from papers.talim_process import Process
+from papers.talim_tables import PRINTED, Printed, Row
 from scenarios import Scenario, load
 
 _PLACES, _ROBOTS, _ACCESS = 5, 16, 0.1

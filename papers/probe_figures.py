@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analytic.probing import expected_cost
-from crawlsim.ledger.lines import Line
-from crawlsim.ledger.probe_policies import (
+from crawlsim.report.drawing import SIMULATED, THEORY, dress, legend_above, logarithmic, panel
+from papers.lines import Line
+from papers.probe_policies import (
     HORIZON,
     POLICIES,
     SLOTS,
@@ -22,7 +23,6 @@ from crawlsim.ledger.probe_policies import (
     drawn_updates,
     profile,
 )
-from crawlsim.report.drawing import SIMULATED, THEORY, dress, legend_above, logarithmic, panel
 
 _COLOURS = {"of the trace": SIMULATED, "95 % from": THEORY, "95 % to": THEORY}
 _COLOURS |= zip(POLICIES, ("#5a6270", "#00805e", "#b07800", "#0072b2"), strict=True)

@@ -2,7 +2,7 @@
 
 Our copy of the paper has lost its formulas: those of crawlsim are shown at one system, the library
 scenario `marked-robots`, and at random ones, and compared with the model written out event by event
-(`crawlsim.ledger.queue_by_events`). It has lost the delivery processes and the prices of its tables
+(`papers.queue_by_events`). It has lost the delivery processes and the prices of its tables
 too; what follows from printed numbers alone is computed from them.
 """
 
@@ -36,12 +36,12 @@ from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.phase_type import PhaseLaw, moment, phases_after
 from analytic.subject_to import Limit, best_within
 from crawlsim.fitting.order_two import Process, correlation_bound, gap_correlations, gap_moments
-from crawlsim.ledger import crawler_log
-from crawlsim.ledger import threshold_tables as tables
-from crawlsim.ledger.computed import Experiment, Figure, Number, agreed
-from crawlsim.ledger.lines import Line, table_lines
-from crawlsim.ledger.queue_by_events import QueueByEvents
-from crawlsim.ledger.rows import rows_of
+from papers import crawler_log
+from papers import threshold_tables as tables
+from papers.computed import Experiment, Figure, Number, agreed
+from papers.lines import Line, table_lines
+from papers.queue_by_events import QueueByEvents
+from papers.rows import rows_of
 from scenarios import Scenario, load, scenario_from
 from scenarios.arrays import Array
 from scenarios.deliveries import Independent, Thinned, batch_matrices

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crawlsim.ledger import avrachenkov2011, crawler_log, threshold_tables
-from crawlsim.ledger.queue_by_events import QueueByEvents, State
-from crawlsim.ledger.rows import rows_of
+from papers import avrachenkov2011, crawler_log, threshold_tables
+from papers.queue_by_events import QueueByEvents, State
+from papers.rows import rows_of
 
 
 class Rejecting(QueueByEvents):

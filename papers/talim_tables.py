@@ -14,9 +14,9 @@ from analytic.robot_control.controlled_queue import ControlledQueue
 from analytic.robot_control.optimal_targets import Solved, solved
 from analytic.robot_control.switching import best_switching
 from analytic.robot_control.target_rules import measures_of_targets
-from crawlsim.ledger.best_load import optimal_number
-from crawlsim.ledger.printed_iteration import printed_value_iteration
 from crawlsim.report import plot_switching_policy
+from papers.best_load import optimal_number
+from papers.printed_iteration import printed_value_iteration
 from scenarios import load
 from scenarios.sections import Costs
 

@@ -29,8 +29,8 @@ from analytic.page_refresh.obsolescence import (
 )
 from analytic.page_set import drawn_pages
 from analytic.transforms import exc, log_transform, transform
-from crawlsim.ledger.computed import Experiment, Figure, Number, agreed
-from crawlsim.ledger.golden_cycles import golden_distances, golden_limit, golden_obsolescence
+from papers.computed import Experiment, Figure, Number, agreed
+from papers.golden_cycles import golden_distances, golden_limit, golden_obsolescence
 from scenarios.accessing.golden_ratio import largest_remainder
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Exponential, Gamma, Hyperexponential
