@@ -38,8 +38,7 @@ from analytic.subject_to import Limit, best_within
 from crawlsim.fitting.order_two import Process, correlation_bound, gap_correlations, gap_moments
 from papers import crawler_log
 from papers import threshold_tables as tables
-from papers.computed import Experiment, Figure, Number, agreed
-from papers.lines import Line, table_lines
+from papers.computed import Experiment, Figure, Line, Number, agreed, table_lines
 from papers.queue_by_events import (
     FATES,
     Event,

@@ -84,6 +84,12 @@ def test_what_needs_the_papers_is_found(package: str, line: str) -> None:
     assert not reached <= MAY_IMPORT[package]
 
 
+@pytest.mark.parametrize("name", ["queue_by_events", "talim_process"])
+def test_what_is_written_out_from_the_words_of_a_paper_uses_no_formula(name: str) -> None:
+    reached = {edge.split(".")[0] for edge in edges(ROOT / "papers" / f"{name}.py")}
+    assert reached == {"scenarios"}
+
+
 def test_there_is_no_import_cycle() -> None:
     files = {module_name(path): path for path in FILES}
     done: set[str] = set()
