@@ -484,6 +484,9 @@ def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
     assert names == library_names()
     assert "talim2001:" in said("-m", "crawlsim", "paper", "talim2001")
     assert {path.stem for path in (target / "papers").glob("*.csv")} == set(TITLES)
+    code = "from analytic.notation import NOTATION; print(NOTATION['talim2001']['K'])"
+    assert "buffer" in said("-c", code)
+    assert "SIGMETRICS" in said("-m", "crawlsim", "formulas", "talim2001")
     for part in ("report/template.html", "report/colours.css", "explore/lessons/peeking.toml"):
         assert (target / "crawlsim" / part).is_file()
     page = root / "crawlsim" / "explore" / "page"
