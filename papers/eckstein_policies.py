@@ -174,11 +174,6 @@ def cheapest(all_: Sequence[Experiment]) -> list[bool]:
     return _wins(all_, lambda each: each.cost)
 
 
-def nearer_relatively(all_: Sequence[Experiment]) -> list[bool]:
-    """Whether the costs at the largest n differ by a smaller factor than at the least."""
-    return [_spread(last, "cost") < _spread(first, "cost") for first, last in _ends(all_)]
-
-
 def nearer(all_: Sequence[Experiment]) -> list[bool]:
     """Whether the costs at the largest n differ by less than at the least."""
     return [_range(last) < _range(first) for first, last in _ends(all_)]

@@ -7,9 +7,10 @@ A package adds a command by an entry point of the group `crawlsim.commands`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -130,11 +131,11 @@ class Commands(click.Group):
                 _say(f"{what}: {owner} has one of that name")
         return dict(self.commands)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click gives it
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's own
         """The same for click."""
         return self.find(cmd_name)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # the same
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's own
         """The names of all."""
         return sorted(self.every)
 
@@ -160,7 +161,7 @@ def _of_packages() -> Iterator[OfPackage]:
         try:
             entries = each.entry_points.select(group=GROUP)
         except Exception as error:  # however a list is broken
-            _say(f"the commands of the package {each.name} cannot be read: {_reason(error)}")
+            _say(f"the commands of the package {_name_of(each)} cannot be read: {_reason(error)}")
             continue
         yield from map(OfPackage, entries)
 
@@ -172,7 +173,11 @@ def _reason(error: BaseException) -> str:
 
 @cache
 def _name_of(distribution: Distribution) -> str:
-    return distribution.name  # which is read anew each time
+    """Its name; where the file that says it is missing, that of its folder."""
+    name: str | None = None
+    with suppress(Exception):  # each version of Python has its own
+        name = distribution.name
+    return name or getattr(distribution, "_path", Path("without a name")).name.partition("-")[0]
 
 
 @cache

@@ -157,6 +157,13 @@ def test_no_package_takes_the_name_of_a_command_of_the_program(site: Site, name:
     assert "Say hello." not in site.run(name, "--help").stdout
 
 
+def test_a_package_without_its_own_description_has_the_name_of_its_folder(site: Site) -> None:
+    site.install("greeting", "[crawlsim.commands]\nhello = greeting:nothing\n", greeting=GREETING)
+    (site.folder / "greeting-1.0.dist-info" / "METADATA").unlink()
+    line = "crawlsim: the command hello of the package greeting cannot be loaded: "
+    assert site.run("hello").stderr.startswith(line)
+
+
 def test_of_two_packages_the_first_has_the_name(site: Site) -> None:
     for package in ("greeting", "welcome"):
         site.install(package, "[crawlsim.commands]\nhello = greeting:hello\n", greeting=GREETING)
