@@ -34,11 +34,7 @@ MISPRINTS = {
 
 @pytest.fixture(scope="module")
 def talim() -> list[Any]:
-    return [
-        (row, talim2001.table_1(row, price) | talim2001.table_2(row, price))
-        for row in talim2001.PRINTED
-        for price in (talim2001.true_price(row),)
-    ]
+    return [*talim2001.rows()]
 
 
 def unlike(rows: list[Any], name: str) -> set[Any]:
