@@ -21,7 +21,7 @@ from analytic.decision_process import policy_iteration
 from analytic.phase_type import PhaseLaw
 from analytic.robot_control.controlled_queue import ControlledQueue
 from analytic.robot_control.target_rules import best_targets
-from crawlsim.ledger import talim_tables
+from papers import talim2001
 from scenarios.sections import Costs
 
 PRICES = Costs(loss=1.0, starvation=1.4)
@@ -72,9 +72,9 @@ def tables(rounds: int) -> float:
     """Seconds for the dynamic columns of all 54 rows of the tables, the printed iteration apart."""
 
     def work() -> None:
-        for row in talim_tables.PRINTED:
-            talim_tables.table_1(row, talim_tables.true_price(row), iterate=False)
-            talim_tables.table_2(row, talim_tables.true_price(row))
+        for row in talim2001.PRINTED:
+            talim2001.table_1(row, talim2001.true_price(row), iterate=False)
+            talim2001.table_2(row, talim2001.true_price(row))
 
     return timed(work, rounds)
 

@@ -1,1 +1,1 @@
-"""Experiments that measure crawlsim, or repeat those of the papers; no package needs them."""
+"""Experiments that measure crawlsim; those of the papers are in `papers`. No package needs them."""

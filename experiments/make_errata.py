@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crawlsim.ledger.rows import TITLES, Row, rows_of
+from papers.rows import TITLES, Row, rows_of
 
 ERRATA = Path(__file__).parents[1] / "docs/errata.md"
 

@@ -15,9 +15,9 @@ from PIL import Image
 
 from analytic import optimize
 from crawlsim.cli import main
-from crawlsim.ledger import talim_tables
 from crawlsim.report import plot_best_probes, plot_rule_map, plot_threshold_costs
 from crawlsim.report.region_figures import region_figure
+from papers import talim2001
 from scenarios import load
 
 SCENARIO = "four-robots-one-threshold"
@@ -79,7 +79,7 @@ def make_where_picture(target: Path) -> None:
 
 def make_switching_picture(target: Path) -> None:
     """Figure 3 of talim2001, as the script of its tables and figures draws it."""
-    drawn = talim_tables.figure(talim_tables.FIGURES[3])
+    drawn = talim2001.figure(talim2001.FIGURE_PRICES[3])
     drawn.savefig(target, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
 

@@ -42,7 +42,7 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("scenarios", "sim", "analytic", "crawlsim")
+PACKAGES = ("scenarios", "sim", "analytic", "crawlsim", "papers")
 KINDS = (
     *("comparison", "boundary", "sign", "operator"),
     *("constant", "condition", "statement", "argument"),
@@ -64,7 +64,7 @@ _OPERATORS = {
 _SIGNS = {ast.Add: ("+", "-"), ast.Sub: ("-", "+")}
 _WORDS = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil", "ceil": "floor"}
 
-_BESIDE = ("experiments", "tests", "docs", "notebooks", "benchmarks", "papers")
+_BESIDE = ("experiments", "tests", "docs", "notebooks", "benchmarks")
 """Folders that tests read."""
 
 _NOTHING_RAN = 5

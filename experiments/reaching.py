@@ -23,6 +23,8 @@ from typing import Any
 
 import pytest
 
+from experiments.mutants import PACKAGES
+
 ROOT = Path(__file__).parents[1]
 
 _MOST_CALLS = 300
@@ -165,7 +167,7 @@ def _importers(file: str) -> set[str]:
     module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     found = set()
     for path in ROOT.glob("*/**/*.py"):
-        if path.relative_to(ROOT).parts[0] not in ("scenarios", "sim", "analytic", "crawlsim"):
+        if path.relative_to(ROOT).parts[0] not in PACKAGES:
             continue
         text = path.read_text("utf-8")
         parent, _, last = module.rpartition(".")

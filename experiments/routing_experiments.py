@@ -30,7 +30,7 @@ from analytic.routing import (
     two_servers,
 )
 from analytic.transforms import transform
-from crawlsim.ledger.altman2000 import crossing
+from papers.altman2000 import crossing
 from scenarios import Scenario, scenario_from
 from scenarios.laws import Deterministic, Exponential, Hyperexponential
 from scenarios.processes import ArrivalProcess, Mmpp, Poisson, Renewal

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping
-from typing import Any
-
-from pydantic_core import PydanticCustomError
+from typing import TYPE_CHECKING, Any
 
 from scenarios.text import shortened, visible
+
+if TYPE_CHECKING:
+    from pydantic_core import PydanticCustomError
 
 MISSING: Any = ...
 """Stands for the value of a key that is not there (and is still itself after pickling)."""
@@ -106,6 +107,8 @@ def _on_one_line(text: str, most: int) -> str:
 
 def refused(allowed: str, *, key: str = "", value: object = MISSING) -> PydanticCustomError:
     """The error that a validator raises; `key` is relative to the place of the validator."""
+    from pydantic_core import PydanticCustomError  # takes a while to load
+
     return PydanticCustomError("refused", "{allowed}", _context(allowed, key, value))
 
 

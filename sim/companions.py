@@ -24,14 +24,20 @@ def require(*names: str) -> None:
     *names : str
     """
     for name in names:
-        place = _place_of(name)
-        if place is not None and not _is_ours(name, place):
-            shown = place if place.isprintable() else ascii(place)
-            what = f"{shown} stands in the place of crawlsim's own package {name}"
-            advice = f"rename it, or install crawlsim where there is no other {name}"
-            print(f"crawlsim: {what}: {advice}", file=sys.stderr)
+        if (reason := stranger(name)) is not None:
+            print(f"crawlsim: {reason}", file=sys.stderr)
             raise SystemExit(2)
         import_module(name)  # now, as in another folder there may be another one later
+
+
+def stranger(name: str) -> str | None:
+    """What stands in the place of a package, and what to do; None if it is the one beside this."""
+    place = _place_of(name)
+    if place is None or _is_ours(name, place):
+        return None
+    shown = place if place.isprintable() else ascii(place)
+    what = f"{shown} stands in the place of crawlsim's own package {name}"
+    return f"{what}: rename it, or install crawlsim where there is no other {name}"
 
 
 def _place_of(name: str) -> str | None:

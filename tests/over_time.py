@@ -1,7 +1,7 @@
 """The indexing queue over time, from the words of the model and by scipy's matrix exponential.
 
-States and events are those of `oracles`; the settings of each stretch are read off the file once
-more, and rewards are integrated by one exponential of ``[[Q, R], [0, 0]]``.
+States and events are those of `papers.queue_by_events`; the settings of each stretch are read off
+the file once more, and rewards are integrated by one exponential of ``[[Q, R], [0, 0]]``.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
-from oracles import Event, Jump, Queue, State, batches_of
 from scipy.linalg import expm, null_space
 
+from papers.queue_by_events import Event, Jump, Queue, State, batches_of
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.deliveries import Independent, Marked, Thinned

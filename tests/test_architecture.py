@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +16,9 @@ MAY_IMPORT = {
     "sim": {"scenarios", "sim"},
     "analytic": {"scenarios", "analytic"},
     "crawlsim": {"scenarios", "sim", "analytic", "crawlsim"},
+    "papers": {"scenarios", "sim", "analytic", "crawlsim", "papers"},
 }
+PRODUCT = [package for package in MAY_IMPORT if package != "papers"]
 FILES = sorted(path for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
 
 
@@ -52,9 +54,14 @@ def own_module(imported: str) -> str | None:
     return None
 
 
+def own_modules(imported: Iterable[str]) -> set[str]:
+    """The modules of ours that imported names live in."""
+    return {own for each in imported if (own := own_module(each))}
+
+
 def edges(path: Path) -> set[str]:
     """The modules of ours that a file imports."""
-    return {own for each in imported_names(path) if (own := own_module(each))} - {module_name(path)}
+    return own_modules(imported_names(path)) - {module_name(path)}
 
 
 def test_every_package_of_the_project_has_its_floor() -> None:
@@ -66,6 +73,21 @@ def test_every_package_of_the_project_has_its_floor() -> None:
 def test_no_arrow_points_upwards_or_across(path: Path) -> None:
     reached = {edge.split(".")[0] for edge in edges(path)}
     assert reached <= MAY_IMPORT[path.relative_to(ROOT).parts[0]]
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+@pytest.mark.parametrize("line", ["import papers", "from papers.rows import rows_of"])
+def test_what_needs_the_papers_is_found(package: str, line: str) -> None:
+    """They leave the product: of its commands they are those of any other package."""
+    planted = ast.parse(f"def late():\n    {line}\n")
+    reached = {each.split(".")[0] for each in own_modules(_imported(planted))}
+    assert not reached <= MAY_IMPORT[package]
+
+
+@pytest.mark.parametrize("name", ["queue_by_events", "talim_process"])
+def test_what_is_written_out_from_the_words_of_a_paper_uses_no_formula(name: str) -> None:
+    reached = {edge.split(".")[0] for edge in edges(ROOT / "papers" / f"{name}.py")}
+    assert reached == {"scenarios"}
 
 
 def test_there_is_no_import_cycle() -> None:

@@ -36,6 +36,17 @@ def test_a_script_beside_a_file_of_that_name_is_told(tmp_path: Path, name: str) 
     assert told(run(tmp_path, "-m", "crawlsim", "scenarios"), file)
 
 
+def test_a_script_of_the_name_of_the_papers_is_told_for_their_commands_only(tmp_path: Path) -> None:
+    file = tmp_path / "papers.py"
+    file.write_text(STRANGER)
+    assert told(run(tmp_path, "-m", "crawlsim", "papers"), file)
+    listed = run(tmp_path, "-m", "crawlsim", "--help")
+    assert listed.returncode == 0
+    assert "it was run" not in listed.stdout
+    assert listed.stderr.count("\n") == 1
+    assert run(tmp_path, "-m", "crawlsim", "scenarios", "--names").returncode == 0
+
+
 @pytest.mark.parametrize("package", ["sim", "analytic"])
 def test_a_package_that_is_used_alone_is_told_too(tmp_path: Path, package: str) -> None:
     file = tmp_path / "scenarios.py"

@@ -26,15 +26,20 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
-def test_the_python_of_the_documents_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_of_the_documents_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(ROOT / "docs" / "how-to")  # beside pages.parquet
     snippets = blocks((ROOT / "docs/from-python.md").read_text(), "python")
-    assert len(snippets) == 3
+    assert len(snippets) == 4
     names: dict[str, Any] = {}
     for snippet in snippets:
         exec(compile(snippet, "from-python", "exec"), names)
     assert names["row"].verdict == "agrees"
     assert names["frequencies"].shares.sum() == pytest.approx(1.0)
+    capsys.readouterr()
+    names["busy"].main(["one-robot"], standalone_mode=False)
+    assert capsys.readouterr().out == "59.0%\n"
 
 
 def shown(page: str, begins: str) -> list[str]:
@@ -115,7 +120,7 @@ CALL = r"`crawlsim (?!explore)([^`]+)`"
 
 def test_the_questions_name_every_command_and_only_those() -> None:
     named = set(re.findall(r"crawlsim ([a-z]+)", QUESTIONS))
-    assert named == set(commands.commands)
+    assert named == set(commands.every)
     assert set(re.findall(r"crawlsim ([a-z]+)", README)) - {"takes", "simulates", "does"} <= named
 
 

@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[1]
-COPIED = ("scenarios", "sim", "analytic", "crawlsim", "docs")
+COPIED = ("scenarios", "sim", "analytic", "crawlsim", "papers", "docs")
 
 SCENARIO = """
 name = "tried"

@@ -18,8 +18,15 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from crawlsim.cli.streams import ShownConsole, stage
-from crawlsim.cli.tables import PARTS, half_width, new_table, number, show_table
+from crawlsim.cli.streams import stage
+from crawlsim.cli.tables import (
+    PARTS,
+    ShownConsole,
+    half_width,
+    new_table,
+    number,
+    show_table,
+)
 from crawlsim.opening import TOO_RARE, naming_of, worst_pages
 from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array

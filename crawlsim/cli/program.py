@@ -9,11 +9,11 @@ import sys
 import threading
 import traceback
 from contextlib import nullcontext, suppress
-from importlib import import_module
-from typing import Any, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
 import click
 
+from crawlsim.cli.later import OURS, Commands, Later
 from crawlsim.cli.streams import (
     Interrupted,
     OutputError,
@@ -30,19 +30,8 @@ _NEVER_DONE = ("explore",)
 """Commands for whose end nobody waits."""
 
 
-class _Commands(click.Group):
-    """Commands that do not end the program: who does is a stranger, whose 0 would be a success."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Call the one that is asked for."""
-        try:
-            return super().invoke(ctx)
-        except SystemExit as error:
-            raise RuntimeError("something that was imported ended the program") from error
-
-
 @click.group(
-    cls=_Commands,
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="crawlsim")
@@ -56,40 +45,6 @@ def commands() -> None:
       crawlsim scenarios        systems that are ready to run
       crawlsim run --help       options, an example, and what to try next; of every command
     """  # noqa: D301  # click takes the character itself
-
-
-class _Later(click.Command):
-    """A command that is loaded when it is called: the list of all of them needs one line of it.
-
-    Parameters
-    ----------
-    name : str
-    home : str
-        Its module, and what it is called there.
-    summary : str
-        What it does, in a few words.
-    """
-
-    def __init__(self, name: str, home: str, summary: str) -> None:
-        super().__init__(name, help=summary)
-        self._module, _, self._attribute = home.partition(":")
-
-    @property
-    def loaded(self) -> click.Command:
-        """The command itself."""
-        command = getattr(import_module(self._module), self._attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
-    ) -> click.Context:
-        """The context of the command itself, so that click goes on with that."""
-        return self.loaded.make_context(info_name, args, parent, **extra)
 
 
 for _name, _home, _summary in (
@@ -106,12 +61,9 @@ for _name, _home, _summary in (
     ("frequencies", "frequencies:frequencies", "Find how often to access each of very many pages."),
     ("explore", "explore:explore", "Open the live page: watch a formula and a simulation."),
     ("formulas", "listing:formulas", "List the formulas, and when they hold."),
-    ("papers", "papers:papers", "List the papers, and how much of them is reproduced."),
-    ("paper", "papers:paper", "List the items of a paper, and which of them are true."),
-    ("reproduce", "papers:reproduce", "Compute a formula, table or figure of a paper."),
     ("schema", "listing:print_schema", "JSON Schema of the scenario file, for editors."),
 ):
-    commands.add_command(_Later(_name, f"crawlsim.cli.{_home}", _summary))
+    commands.add_command(Later(_name, f"crawlsim.cli.{_home}", _summary))
 
 
 def start(arguments: list[str] | None = None) -> None:
@@ -168,10 +120,12 @@ class _Handler(logging.StreamHandler[TextIO]):
 
 
 def _exit_code(arguments: list[str] | None) -> int:
+    command: click.Command = commands
     try:
         given = sys.argv[1:] if arguments is None else arguments
-        command = next((each for each in given if each in commands.commands), "crawlsim")
-        with nullcontext() if command in _NEVER_DONE else lines_while_waiting(command):
+        command = next((found for each in given if (found := commands.find(each))), commands)
+        name = "crawlsim" if command is commands else str(command.name)
+        with nullcontext() if name in _NEVER_DONE else lines_while_waiting(name):
             code = commands.main(arguments, prog_name="crawlsim", standalone_mode=False)
             sys.stdout.flush()
     except ScenarioError as error:
@@ -199,7 +153,7 @@ def _exit_code(arguments: list[str] | None) -> int:
         _forget_output()
         return _not_written(str(error))
     except Exception as error:
-        return _reported(error)
+        return _reported(error, getattr(command, "package", OURS))
     return code if isinstance(code, int) else 0
 
 
@@ -210,7 +164,7 @@ def _not_written(reason: str) -> int:
     return 2
 
 
-def _reported(error: Exception) -> int:
+def _reported(error: Exception, package: str) -> int:
     """What the machine lacks; what nobody foresaw, shown whole; not 1: no check disagreed."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO):
         return _not_written(error.strerror or str(error))
@@ -219,7 +173,7 @@ def _reported(error: Exception) -> int:
         click.echo(f"crawlsim: there is not enough memory: {reason}", err=True)
         return 2
     traceback.print_exc()
-    click.echo("crawlsim: this is a bug in crawlsim; please report what is shown above", err=True)
+    click.echo(f"crawlsim: this is a bug in {package}; please report what is shown above", err=True)
     return _DEFECT
 
 

@@ -8,15 +8,12 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
-from typing import IO, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
 import click
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
-from rich.text import Text
 
 from scenarios.text import visible
 
@@ -29,7 +26,7 @@ class Interrupted(KeyboardInterrupt):
     """Stopped by the user; the text says what is kept."""
 
 
-class _Checked:
+class Checked:
     """A text stream whose failures are `OutputError`, but for that of a reader that has gone.
 
     It has no `buffer`: what is written goes through `write`.
@@ -54,7 +51,7 @@ class _Checked:
         return getattr(self.stream, name)
 
 
-class Shown(_Checked):
+class Shown(Checked):
     """A text stream that shows what would act on a terminal (`scenarios.text.visible`).
 
     Parameters
@@ -86,42 +83,6 @@ def environment() -> dict[str, str]:
     """The environment, without sizes of a terminal that are none."""
     sizes = ("COLUMNS", "LINES")
     return {k: v for k, v in os.environ.items() if k not in sizes or _SIZE.fullmatch(v)}
-
-
-class ShownConsole(Console):
-    """A console that shows what would act on a terminal; the commands of its own styles do act.
-
-    A reader that has had enough is no reason for it to exit with 1.
-
-    Parameters
-    ----------
-    stream : text stream
-    **how
-        As for `Console`.
-    """
-
-    def __init__(self, stream: TextIO, **how: Any) -> None:
-        behind = stream.stream if isinstance(stream, Shown) else stream
-        file = cast("IO[str]", _Checked(behind))
-        super().__init__(file=file, _environ=environment(), **how)
-
-    def render_str(self, text: str, **how: Any) -> Text:
-        """The text of a cell or a title: its width is that of what is shown."""
-        return super().render_str(visible(text), **how)
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterable[Segment]:
-        """What is shown of anything, such as the bars of a progress."""
-        for segment in super().render(renderable, options):
-            if segment.control:
-                yield segment
-            else:
-                yield Segment(visible(segment.text), segment.style)
-
-    def on_broken_pipe(self) -> None:
-        """Leave it to `main`."""
-        raise BrokenPipeError
 
 
 @contextmanager

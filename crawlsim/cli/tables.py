@@ -7,16 +7,18 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import IO, Any, TextIO, cast
 
 import click
 import rich
 from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Column, Table
 from rich.text import Text
 
-from crawlsim.cli.streams import ShownConsole, environment
+from crawlsim.cli.streams import Checked, Shown, environment
 from scenarios.errors import LONGEST_LINE
 from scenarios.text import shortened, visible
 
@@ -87,6 +89,42 @@ def number(value: float | None) -> str:
 def half_width(estimate: float, half: float) -> str:
     """The half-width of an interval; what was never seen has an upper end only."""
     return "none seen" if estimate == 0 else number(half)
+
+
+class ShownConsole(Console):
+    """A console that shows what would act on a terminal; the commands of its own styles do act.
+
+    A reader that has had enough is no reason for it to exit with 1.
+
+    Parameters
+    ----------
+    stream : text stream
+    **how
+        As for `Console`.
+    """
+
+    def __init__(self, stream: TextIO, **how: Any) -> None:
+        behind = stream.stream if isinstance(stream, Shown) else stream
+        file = cast("IO[str]", Checked(behind))
+        super().__init__(file=file, _environ=environment(), **how)
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """The text of a cell or a title: its width is that of what is shown."""
+        return super().render_str(visible(text), **how)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """What is shown of anything, such as the bars of a progress."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to `main`."""
+        raise BrokenPipeError
 
 
 def new_table(title: str | None, *columns: str | Column) -> Table:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from analytic.bibliography import REFERENCES
 from crawlsim.formula_index import INDEX
-from crawlsim.ledger.rows import TITLES, counts_of
 from generator.markdown import heading, linked, page, plain
 from generator.works import WORKS
+from papers.rows import TITLES, counts_of
 from scenarios import library_names, load
 
 PLACE = "reference/bibliography"

@@ -14,7 +14,7 @@ FOLDER = "reference/commands"
 
 def command_pages() -> dict[str, str]:
     """The pages by their places."""
-    loaded = {name: each.loaded for name, each in commands.commands.items()}
+    loaded = {name: each.loaded for name, each in commands.every.items()}
     pages = {f"{FOLDER}/{name}": _page(name, each) for name, each in loaded.items()}
     rows = [
         [f"[`crawlsim {name}`](#command-{name})", prose(_help(each))]

@@ -7,7 +7,7 @@ from functools import cache
 
 from analytic import Formula, Statement
 from analytic.formula import is_covered
-from crawlsim.ledger.rows import TITLES, rows_of
+from papers.rows import TITLES, rows_of
 from scenarios import Scenario, library_names, load
 
 Result = Formula | Statement

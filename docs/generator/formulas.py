@@ -7,7 +7,6 @@ from functools import cache
 from analytic.bibliography import ORIGINS, REFERENCES
 from analytic.formula import Condition
 from crawlsim.formula_index import INDEX
-from crawlsim.ledger.rows import TITLES, Row, rows_of
 from generator.examples import Result, example_of
 from generator.figures import figure_of
 from generator.markdown import (
@@ -24,6 +23,7 @@ from generator.markdown import (
 )
 from generator.proofs import proof_of
 from generator.public import public_name
+from papers.rows import TITLES, Row, rows_of
 
 FOLDER = "theory/results"
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from analytic.notation import NOTATION
-from crawlsim.ledger.rows import TITLES
 from generator.markdown import heading, page, plain, table
+from papers.rows import TITLES
 
 PLACE = "reference/notation"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analytic.bibliography import REFERENCES
-from crawlsim.ledger.rows import STATUSES, TITLES, Row, counts_of, rows_of
 from generator.markdown import code, heading, linked, page, plain, table, toctree
+from papers.rows import STATUSES, TITLES, Row, counts_of, rows_of
 
 FOLDER = "reference/papers"
 

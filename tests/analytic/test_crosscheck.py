@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import oracles
 import pytest
 from robot_by_robot import simulate_robot_by_robot
 from systems import BATCHES, PHASES, queue
@@ -30,6 +29,7 @@ from analytic.significance import (
     visible_errors,
 )
 from crawlsim.cli.output import quantile_lines, summary_lines
+from papers import queue_by_events
 from scenarios import Estimate, Results, Scenario, library_names, load
 from scenarios.page_data import page_weights
 from sim import rules
@@ -567,7 +567,7 @@ def test_disciplines_with_phase_type_timers_agree_with_the_oracle(changes: dict[
         | {"buffer.obsolescence": STIFF, "activation": {"static": 3}, "run.horizon": 12_000.0}
         | changes
     )
-    known = oracles.measures(scenario)
+    known = queue_by_events.measures(scenario)
     shares = ("loss_probability", "obsolescence_probability", "starvation_probability")
     predictions = [exact(name, known[name, None]) for name in shares]
     predictions.append(exact("mean_in_system", known["mean_in_system", None]))

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +25,7 @@ from analytic.markov import (
 )
 from analytic.phase_type import as_phase_type, exponential_rate, moment
 from analytic.refusal import NoAnswerError
+from papers import queue_by_events
 from scenarios import load, scenario_from
 from scenarios.laws import Distribution
 from scenarios.sections import AccessTime, Buffer, Robots
@@ -436,7 +436,7 @@ def test_the_rate_of_each_mode_is_that_of_its_robots(name: str) -> None:
                 "buffer": {"waiting_places": 0, "service": {"exponential": {"rate": 1.0}}},
             }
         )
-        expected = oracles.measures(scenario)["arrival_rate", None]
+        expected = queue_by_events.measures(scenario)["arrival_rate", None]
         assert mean_rate(modes[active]) == pytest.approx(expected, rel=1e-12)
 
 

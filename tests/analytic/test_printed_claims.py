@@ -27,7 +27,7 @@ from analytic.page_refresh import (
     worst_golden_cost,
 )
 from analytic.transforms import exc, log_transform, transform
-from crawlsim.ledger.golden_cycles import golden_limit, golden_obsolescence
+from papers.coffman1998 import golden_limit, golden_obsolescence
 from scenarios import load, scenario_from
 from scenarios.accessing.golden_ratio import largest_remainder
 from scenarios.laws import Deterministic, Exponential, Gamma, Hyperexponential

@@ -43,7 +43,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
 
 def test_commands_that_compute_have_a_function_of_the_same_name() -> None:
     compute = {"run", "solve", "check", "optimize", "sweep", "fit"}
-    assert compute <= set(commands.commands)
+    assert compute <= set(commands.every)
     assert compute <= set(crawlsim.__all__)
 
 

@@ -20,6 +20,7 @@ from systems import queue
 
 import sim
 import sim.replicate
+from papers.rows import TITLES
 from scenarios import dumps, library_names
 from scenarios.measures import MEASURES
 from sim.event_log import COLUMNS
@@ -456,16 +457,8 @@ def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     source = tmp_path / "source"
     source.mkdir()
-    packages = ("crawlsim", "scenarios", "sim", "analytic")
-    for part in (
-        "crawlsim",
-        "scenarios",
-        "sim",
-        "analytic",
-        "pyproject.toml",
-        "README.md",
-        "LICENSE",
-    ):
+    packages = ("crawlsim", "scenarios", "sim", "analytic", "papers")
+    for part in (*packages, "pyproject.toml", "README.md", "LICENSE"):
         subprocess.run(["cp", "-r", str(root / part), str(source)], check=True)
     subprocess.run(
         [*pip, "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(source)], check=True
@@ -473,18 +466,27 @@ def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("crawlsim-*.whl")
     install = [*pip, "install", "--no-deps", "--target", str(target), str(wheel)]
     subprocess.run(install, check=True)
+
+    def said(*words: str) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, *words],
+            env={**os.environ, "PYTHONPATH": str(target)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.split()
+
     code = "import scenarios, sys; print(scenarios.__file__, *scenarios.library_names())"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(target)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    place, *names = done.stdout.split()
+    place, *names = said("-c", code)
     assert Path(place).is_relative_to(target)
     assert names == library_names()
+    assert "talim2001:" in said("-m", "crawlsim", "paper", "talim2001")
+    assert {path.stem for path in (target / "papers").glob("*.csv")} == set(TITLES)
+    code = "from analytic.notation import NOTATION; print(NOTATION['talim2001']['K'])"
+    assert "buffer" in said("-c", code)
+    assert "SIGMETRICS" in said("-m", "crawlsim", "formulas", "talim2001")
     for part in ("report/template.html", "report/colours.css", "explore/lessons/peeking.toml"):
         assert (target / "crawlsim" / part).is_file()
     page = root / "crawlsim" / "explore" / "page"

@@ -71,7 +71,7 @@ def test_what_cannot_be_written_is_refused(
     assert Path("taken.toml").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", list(commands.commands))
+@pytest.mark.parametrize("name", list(commands.every))
 def test_every_help_has_an_example_and_what_comes_next(crawlsim: Any, name: str) -> None:
     code, out, _ = crawlsim(name, "--help")
     assert code == 0

@@ -30,10 +30,10 @@ from analytic.bibliography import REFERENCES
 from analytic.notation import NOTATION
 from crawlsim.cli.loading import load_scenarios
 from crawlsim.cli.program import commands
-from crawlsim.ledger.rows import TITLES
 from experiments import make_how_to_pictures as how_to
 from experiments.make_gallery import DIGESTS, FOLDER, digest_of
 from experiments.store_notebooks import all_notebooks
+from papers.rows import TITLES
 from scenarios import MEASURES, library_names, load, schema
 
 ROOT = Path(__file__).parents[2]
@@ -124,7 +124,7 @@ def test_every_measure_has_its_definition_and_unit() -> None:
 
 
 def test_every_command_has_a_page_with_every_option() -> None:
-    for name, lazy in commands.commands.items():
+    for name, lazy in commands.every.items():
         file, text = labels()[f"command-{name}"]
         assert file == f"reference/commands/{name}.md"
         command = lazy.loaded  # type: ignore[attr-defined]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from crawlsim.ledger import talim_tables
 from experiments import control_gap
+from papers import talim2001, talim_process
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,11 +34,7 @@ MISPRINTS = {
 
 @pytest.fixture(scope="module")
 def talim() -> list[Any]:
-    return [
-        (row, talim_tables.table_1(row, price) | talim_tables.table_2(row, price))
-        for row in talim_tables.PRINTED
-        for price in (talim_tables.true_price(row),)
-    ]
+    return [*talim2001.rows()]
 
 
 def unlike(rows: list[Any], name: str) -> set[Any]:
@@ -46,7 +42,7 @@ def unlike(rows: list[Any], name: str) -> set[Any]:
     return {
         printed[:3]
         for printed, found in rows
-        if not talim_tables.agrees(found[name], getattr(printed, name))
+        if not talim2001.agrees(found[name], getattr(printed, name))
     }
 
 
@@ -68,13 +64,13 @@ def test_the_misprints_are_explained(talim: list[Any]) -> None:
     found = {printed[:3]: (printed, row) for printed, row in talim}
     for key in EARLY:
         printed, row = found[key]
-        assert talim_tables.agrees(row["stopped"], printed.C_d)
+        assert talim2001.agrees(row["stopped"], printed.C_d)
     assert found[0.05, 10, 1.2][0].C_d2 == f"{found[0.05, 10, 2.4][1]['C_d2']:.5f}"
     assert found[0.05, 10, 2.4][0].C_d2 == f"{found[0.05, 10, 2.4][1]['C_d']:.5f}"
     for key in ((0.1, 15, price) for price in (0.4, 1.13, 2.4)):
         printed, _ = found[key]
         ratio = 100 * (float(printed.C_s) / float(printed.C_d2) - 1)
-        assert talim_tables.agrees(ratio, printed.gain2)
+        assert talim2001.agrees(ratio, printed.gain2)
 
 
 def test_every_recomputed_cost_has_a_narrow_bound(talim: list[Any]) -> None:
@@ -89,16 +85,14 @@ TWO_PRICES = [(access, 15, 1.13) for access in (0.01, 0.05, 0.1)]
 
 def test_the_price_1_13_would_not_give_the_dynamic_columns() -> None:
     """Negative control, and the true costs and improvements at 1.13 (docs/errata.md)."""
-    rows = [row for row in talim_tables.PRINTED if row[:3] in TWO_PRICES]
-    first = [talim_tables.table_1(row, 1.13, iterate=False)["C_d"] for row in rows]
-    second = [talim_tables.table_2(row, 1.13) for row in rows]
+    rows = [row for row in talim2001.PRINTED if row[:3] in TWO_PRICES]
+    first = [talim2001.table_1(row, 1.13, iterate=False)["C_d"] for row in rows]
+    second = [talim2001.table_2(row, 1.13) for row in rows]
     costs = [row["C_d2"] for row in second]
     assert first == pytest.approx([0.1069424, 0.0909113, 0.0851051], abs=5e-8)
     assert costs == pytest.approx([0.0779966, 0.0181490, 0.0036774], abs=5e-8)
     assert [row["gain2"] for row in second] == pytest.approx([70.7, 633.5, 3520.1], abs=0.05)
-    assert not any(
-        talim_tables.agrees(cost, row.C_d) for cost, row in zip(first, rows, strict=True)
-    )
+    assert not any(talim2001.agrees(cost, row.C_d) for cost, row in zip(first, rows, strict=True))
 
 
 def test_the_printed_improvements_at_1_13_mix_two_prices(talim: list[Any]) -> None:
@@ -114,8 +108,8 @@ def test_the_printed_improvements_at_1_13_mix_two_prices(talim: list[Any]) -> No
 @pytest.mark.parametrize(("price", "printed"), [(1.0, 254), (1.4, 255), (2.0, 256)])
 def test_the_iterations_of_section_3_are_one_higher_here(price: float, printed: int) -> None:
     """Counted as in Table 1, whose 27 numbers come out (docs/optimal-robots.md)."""
-    system = talim_tables.queue(0.1, 5, 16)
-    assert talim_tables.printed_value_iteration(system, price).iterations == printed + 1
+    given = talim_process.process(5, 16, 0.1, price)
+    assert talim_process.printed_iteration(given)[1] == printed + 1
 
 
 def test_the_python_of_the_page_runs() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from crawlsim.ledger.rows import TITLES, rows_of
 from experiments.make_errata import ERRATA, text
+from papers.rows import TITLES, rows_of
 
 
 def test_the_errata_are_those_of_the_ledger() -> None:

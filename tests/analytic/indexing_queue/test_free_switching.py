@@ -1,4 +1,4 @@
-"""The best rule of level and phases: against every rule, enumerated and solved by `oracles`.
+"""The best rule of level and phases: against every rule, enumerated and solved event by event.
 
 Each rule of a tiny system is a chain of its own, walked event by event from the words of the model;
 the decision process and its bounds know nothing of it.
@@ -10,7 +10,6 @@ import math
 from itertools import product
 from typing import Any
 
-import oracles
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -22,6 +21,7 @@ from analytic.indexing_queue.best_free import optimal_free
 from analytic.indexing_queue.free_switching import best_free_rule
 from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.optimum import NoOptimumError
+from papers import queue_by_events
 from scenarios import Scenario, ScenarioError, load, scenario_from
 
 RELATIVE = 1e-10
@@ -73,14 +73,14 @@ SYSTEMS = {
 }
 
 
-class RuledQueue(oracles.Queue):
+class RuledQueue(queue_by_events.Queue):
     """The queue of the oracle under any rule of level and phases."""
 
     def __init__(self, scenario: Scenario, rule: Rule) -> None:
         super().__init__(scenario.with_("activation", None))
         self.by_state = rule
 
-    def active(self, state: oracles.State) -> int:
+    def active(self, state: queue_by_events.State) -> int:
         joint = self.fleet.deliveries is not None
         service = state.serving.phase if state.serving else 0
         place = len(state.pages), state.robots[0] if joint and state.robots else 0, service
@@ -91,10 +91,10 @@ def places_of(scenario: Scenario) -> list[tuple[int, int, int]]:
     """Every level with every phase, from the words of the model."""
     buffer: Any = scenario.buffer
     joint: Any = scenario.robots.deliveries if scenario.robots else None
-    batches = [oracles.batches_of(each) for each in joint.root] if joint else []
+    batches = [queue_by_events.batches_of(each) for each in joint.root] if joint else []
     order = len(batches[0][0]) if joint else 1
     extra = max(map(len, batches), default=2) - 2 if buffer.admission == "complete" else 0
-    services = len(oracles.law_of(buffer.service).start)
+    services = len(queue_by_events.law_of(buffer.service).start)
     levels = range(1, buffer.waiting_places + 2 + extra)
     return [
         *((0, phase, 0) for phase in range(order)),
@@ -106,7 +106,7 @@ def cost_in_words(scenario: Scenario, rule: Rule) -> float:
     """The definition of control_cost, from the enumerated chain."""
     if not any(rule.values()):
         return scenario.costs.starvation
-    found = oracles.measures_of(RuledQueue(scenario, rule))
+    found = queue_by_events.measures_of(RuledQueue(scenario, rule))
     obsolete = found["arrival_rate", None] - found["loss_rate", None] - found["throughput", None]
     costs = scenario.costs
     return math.fsum(
@@ -288,7 +288,7 @@ def test_the_chain_of_numbers_by_level_is_that_of_the_words(data: st.DataObject)
     numbers = data.draw(st.lists(st.integers(0, 2), min_size=levels, max_size=levels))
     assume(numbers[0] > 0)
     ruled = scenario.with_("activation", {"levels": numbers})
-    expected = oracles.measures(ruled)
+    expected = queue_by_events.measures(ruled)
     rows, _ = predict(ruled)
     exact = {(row.measure, row.subject): row.value for row in rows if row.kind == "exact"}
     assert exact.keys() >= expected.keys()
@@ -332,7 +332,7 @@ def test_the_chain_of_a_free_rule_is_that_of_the_words(data: st.DataObject) -> N
         for level in range(top)
     ]
     ruled = scenario.with_("activation", {"free": free})
-    expected = oracles.measures(ruled) | oracles.sojourns(ruled)
+    expected = queue_by_events.measures(ruled) | queue_by_events.sojourns(ruled)
     rows, _ = predict(ruled)
     exact = {(row.measure, row.subject): row.value for row in rows if row.kind == "exact"}
     for key in exact.keys() & expected.keys():

@@ -1,4 +1,4 @@
-"""The finite indexing queue: against the enumeration of `oracles`, identities, limits, exact sums.
+"""The finite indexing queue: against an enumeration of states, identities, limits, exact sums.
 
 Every system is small enough to be walked state by state. Both sides avoid subtraction, so that
 1e-10 is a wide margin: differences beyond 1e-13 would be a fault.
@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -34,6 +33,7 @@ from analytic.indexing_queue.chain import dense_generator
 from analytic.indexing_queue.measures import queue_measures
 from analytic.markov import stationary
 from analytic.phase_type import PhaseLaw, as_phase_type, moment
+from papers import queue_by_events
 from scenarios import Scenario, ScenarioError, scenario_from
 
 Values = dict[tuple[str, int | str | None], float]
@@ -234,7 +234,7 @@ def values(scenario: Scenario, rel: float = 1e-12) -> Values:
 
 def assert_as_enumerated(scenario: Scenario) -> None:
     """Every prediction of every formula is that of the oracle, and no measure is left out."""
-    expected = oracles.measures(scenario) | oracles.sojourns(scenario)
+    expected = queue_by_events.measures(scenario) | queue_by_events.sojourns(scenario)
     predictions = [each for each in predict(scenario)[0] if each.measure != "control_cost"]
     for each in predictions:
         exact = expected.get((each.measure, each.subject))
@@ -268,7 +268,7 @@ def test_predictions_are_those_of_the_enumerated_chain(name: str) -> None:
 def test_a_page_that_nearly_never_leaves_keeps_its_digits() -> None:
     """The oldest of four pages waits until no delivery comes for long: its exit is a rare one."""
     scenario = SYSTEMS["lifo-that-waits-long"]
-    expected = oracles.sojourns(scenario)
+    expected = queue_by_events.sojourns(scenario)
     key = "sojourn_time_second_moment", "served"
     assert values(scenario)[key] == pytest.approx(expected[key], rel=1e-14)
 
@@ -464,7 +464,7 @@ def test_the_control_cost_is_the_sum_of_its_prices() -> None:
     """Each term of avrachenkov2011 (2) and of talim2001 section 2, on measures of the oracle."""
     costs = {"loss": 3.0, "obsolescence": 5.0, "starvation": 7.0, "response": 11.0, "robots": 13.0}
     scenario = SYSTEMS["ordered-erlang-timers"].with_("costs", costs)
-    found = oracles.measures(scenario) | oracles.sojourns(scenario)
+    found = queue_by_events.measures(scenario) | queue_by_events.sojourns(scenario)
     stale_pages = found["arrival_rate", None] * found["obsolescence_probability", None]
     expected = (
         3 * found["loss_rate", None]
@@ -555,8 +555,8 @@ def test_with_phase_timers_the_order_matters_and_is_refused(change: dict[str, An
     """The refusal is not idle: the enumeration of the other order gives another number."""
     fifo = SYSTEMS["ordered-h2-timers"]
     share = "loss_probability", None
-    other = oracles.measures(fifo.with_(change))[share]
-    assert abs(other / oracles.measures(fifo)[share] - 1) > 0.05
+    other = queue_by_events.measures(fifo.with_(change))[share]
+    assert abs(other / queue_by_events.measures(fifo)[share] - 1) > 0.05
     assert predict(fifo.with_(change))[0] == []
 
 

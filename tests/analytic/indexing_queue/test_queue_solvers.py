@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -61,6 +60,7 @@ from analytic.indexing_queue.measures import queue_measures
 from analytic.indexing_queue.solution import iterate
 from analytic.markov import closed_classes, residual, stationary
 from analytic.phase_type import PhaseLaw
+from papers import queue_by_events
 from scenarios import Scenario
 from scenarios.deliveries import Thinned, as_modes
 from sim import run
@@ -452,7 +452,7 @@ def test_sojourn_laws_are_those_of_the_enumerated_chain(name: str) -> None:
     """Each page followed through the whole system, the matrix exponential of all its states."""
     assert in_order(BY_PHASES[name])
     built, law = solved(BY_PHASES[name])
-    followed = oracles.Followed(BY_PHASES[name])
+    followed = queue_by_events.Followed(queue_by_events.Queue(BY_PHASES[name]))
     times = [0.0, 0.3, 2.0, 9.0]
     cdf = sojourn_cdf(built, law, times)
     expected = [followed.ended_by(expm(followed.generator * t)) for t in times]

@@ -1,4 +1,4 @@
-"""Optimal numbers of robots: against every policy enumerated by `oracles`, and what must hold.
+"""Optimal numbers of robots: against every policy, event by event, and what must hold.
 
 Both sides avoid subtraction, so that 1e-10 is a wide margin: differences beyond 1e-13 would be a
 fault.
@@ -12,7 +12,6 @@ from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,6 +23,7 @@ from analytic.indexing_queue import policy_costs, searching
 from analytic.indexing_queue.fixed_robots import best_fixed_number
 from analytic.indexing_queue.thresholds import ThresholdSearch, best_thresholds
 from analytic.optimum import NoOptimumError
+from papers import queue_by_events
 from scenarios import Scenario, ScenarioError, load, scenario_from
 
 RELATIVE = 1e-10
@@ -129,7 +129,7 @@ def cost_in_words(scenario: Scenario, policy: Policy) -> float:
     robots, at = policy
     rule = {"threshold": {"robots": list(robots), "at": list(at)}}
     controlled = scenario.with_("activation", rule)
-    found = oracles.measures(controlled)
+    found = queue_by_events.measures(controlled)
     costs = scenario.costs
     obsolete = found["arrival_rate", None] - found["loss_rate", None] - found["throughput", None]
     if ("obsolescence_probability", None) in found:
@@ -138,7 +138,7 @@ def cost_in_words(scenario: Scenario, policy: Policy) -> float:
     cost += costs.starvation * found["starvation_probability", None]
     cost += costs.robots * found["mean_active_robots", None]
     if costs.response:
-        sojourns = oracles.sojourns(controlled) if found["arrival_rate", None] > 0 else {}
+        sojourns = queue_by_events.sojourns(controlled) if found["arrival_rate", None] > 0 else {}
         cost += costs.response * sojourns.get(("sojourn_time", "served"), math.nan)
     return cost
 

@@ -23,7 +23,7 @@ from analytic.page_refresh import (
 )
 from analytic.phase_type import as_phase_type
 from analytic.transforms import exc, transform
-from crawlsim.ledger.golden_cycles import golden_distances, golden_limit, golden_obsolescence
+from papers.coffman1998 import golden_distances, golden_limit, golden_obsolescence
 from scenarios.accessing.golden_ratio import golden_cycle, largest_remainder
 from scenarios.laws import (
     Deterministic,

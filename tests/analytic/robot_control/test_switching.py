@@ -26,9 +26,9 @@ from analytic.robot_control.target_rules import (
     target_drift,
     target_gains,
 )
-from crawlsim.ledger.best_load import critical_price, optimal_load, optimal_number
 from experiments.control_gap import control_gap
 from experiments.curve_rules import generator_of_curves, level_targets
+from papers.talim2001 import critical_price, optimal_load, optimal_number
 from scenarios import Scenario, ScenarioError, load
 from scenarios.sections import Costs
 

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +26,9 @@ from analytic.probing import (
     uniform_times,
 )
 from analytic.probing.programme import improved_by_moves, paper_schedule
-from crawlsim.ledger import probe_figures, probe_policies
-from crawlsim.ledger.computed import Experiment, Figure, Number, agreed
-from crawlsim.ledger.lines import Line, table_lines
-from crawlsim.ledger.probe_policies import (
+from papers import eckstein_policies as policies
+from papers.computed import Experiment, Figure, Line, Number, agreed, table_lines
+from papers.eckstein_policies import (
     HORIZON,
     SLOTS,
     SOURCES,
@@ -41,7 +41,11 @@ from crawlsim.ledger.probe_policies import (
     results,
 )
 from scenarios import load
+from scenarios.arrays import Array
 from scenarios.rates import PiecewiseConstant, Rate
+
+if TYPE_CHECKING:
+    from analytic.probing.kernels import Grid
 
 _INSTANCES = 300
 _EQUAL = 1e-11
@@ -218,10 +222,42 @@ def _times(rates: Profile, slots: Sequence[int] | NDArray[np.int64]) -> tuple[fl
     return times_of(rates.horizon, int(slots[-1]), np.array(slots))
 
 
+def cost_matrix(grid: Grid, corrected: bool = False) -> Array:
+    """K of Algorithm 4 as printed, shape (slots + 1, slots + 1).
+
+    As printed the inner loop begins at i = j - 1: it overwrites ``K[j - 1, j]``, and every A' has a
+    slot too many. Corrected it begins at j - 2.
+    """
+    slots = len(grid.cost)
+    cost = np.zeros((slots + 1, slots + 1))
+    cost[np.arange(slots), np.arange(1, slots + 1)] = grid.cost
+    weights = np.append(grid.importance, 0.0)
+    for j in range(slots, corrected, -1):
+        wait = 0.0
+        for i in range(j - 1 - corrected, -1, -1):
+            wait += weights[i + 1]
+            cost[i, j] = cost[i, i + 1] + grid.updates[i] * wait + cost[i + 1, j]
+    return cost
+
+
+def read_off(cost: Array, probes: int) -> tuple[float, NDArray[np.int64]]:
+    """D(n, 0) of Algorithm 1 on a matrix K, and the slots of Algorithm 2."""
+    slots = len(cost) - 1
+    allowed = np.where(np.triu(np.ones_like(cost), 1) > 0, cost, np.inf)
+    best = allowed[:, slots]
+    choices = []
+    for _ in range(probes - 1):
+        totals = allowed + best
+        choices.append(totals.argmin(axis=1))
+        best = totals.min(axis=1)
+    path = [0]
+    for choice in reversed(choices):
+        path.append(int(choice[path[-1]]))
+    return float(best[0]), np.array([*path[1:], slots])
+
+
 def _wrong_cells() -> float:
     """Cells of K, by Algorithm 4 corrected, that are not the cost of their interval."""
-    from crawlsim.ledger.printed_programme import cost_matrix
-
     matrix = cost_matrix(grid_of(_dbworld(), SLOTS), corrected=True)
     i, j = np.triu_indices(SLOTS + 1, 1)
     times = np.arange(SLOTS + 1) * HORIZON / SLOTS
@@ -231,8 +267,6 @@ def _wrong_cells() -> float:
 
 def _as_printed() -> float:
     """True cost of the schedule that Algorithm 4 as printed leads to."""
-    from crawlsim.ledger.printed_programme import cost_matrix, read_off
-
     _, path = read_off(cost_matrix(grid_of(_dbworld(), SLOTS)), 28)
     return expected_cost(_dbworld(), _times(_dbworld(), path))
 
@@ -273,7 +307,7 @@ def _too_near(pairs: int = 2000) -> float:
 
 def _local_minima() -> float:
     """Local minima of the cost of two probes, the first one at any full hour."""
-    bends = np.sign(np.diff([cost for _, cost in probe_figures.of_two_probes()]))
+    bends = np.sign(np.diff([cost for _, cost in policies.of_two_probes()]))
     turns = bends[bends != 0]
     return float(((turns[:-1] < 0) & (turns[1:] > 0)).sum())
 
@@ -352,7 +386,7 @@ NUMBERS: Mapping[str, Number] = {
     "(8)": lambda: _best_continuous(0.75),
     "(9)": lambda: agreed(expected_cost(_dbworld(), _on_the_grid(28)), _programme(28)),
     "(10)": lambda: agreed(_programme(1), expected_cost(_dbworld(), (HORIZON,))),
-    "(11)": lambda: agreed(_programme(2), min(cost for _, cost in probe_figures.of_two_probes())),
+    "(11)": lambda: agreed(_programme(2), min(cost for _, cost in policies.of_two_probes())),
     "(12)": lambda: _violations(_reversed_cost),
     "(13)": lambda: _violations(_joined_in_order),
     "(14)": _wrong_cells,
@@ -374,9 +408,9 @@ NUMBERS: Mapping[str, Number] = {
     "Figure 2": _local_minima,
     "Figure 4": lambda: _cost_of("micronet", 3, 28),
     "Figure 5": lambda: _cost_of("dbworld", 1, 28),
-    "Figure 8": lambda: _at_ratio_3(probe_policies.far_less_apart),
-    "Figure 10": lambda: _at_ratio_3(probe_policies.least_improved),
-    "Figure 11": lambda: _at_ratio_3(probe_policies.fewest_moves),
+    "Figure 8": lambda: _at_ratio_3(policies.far_less_apart),
+    "Figure 10": lambda: _at_ratio_3(policies.least_improved),
+    "Figure 11": lambda: _at_ratio_3(policies.fewest_moves),
     "section 1, O(1/n) error bound": lambda: above_the_optimum("dbworld", 671),
     "section 3, (9) clearly has a higher optimal objective value": _on_the_grid_as_good,
     "section 3, D(m, N) = 0 for m = 0..M": _of_exactly_three,
@@ -388,20 +422,18 @@ NUMBERS: Mapping[str, Number] = {
     "section 5.1, testing sets of four weeks": lambda: 253 / _per_week("dbworld"),
     "section 5.1, first weekday": lambda: _effect_of_the_weekday("micronet"),
     "section 5.2, training set sample": lambda: 833.0 - 580.0,
-    "section 5.3, costs fall as n increases": lambda: _always(probe_policies.falling),
+    "section 5.3, costs fall as n increases": lambda: _always(policies.falling),
     "section 5.3, DOE yields the lowest cost for any n": lambda: _cost_of("micronet", 4, 168),
-    "section 5.3, differences shrink as n grows": lambda: _always(probe_policies.nearer),
+    "section 5.3, differences shrink as n grows": lambda: _always(policies.nearer),
     "section 5.3, DOE performs better for MicroNet": lambda: _at_ratio_3(
-        probe_policies.better_for_micronet
+        policies.better_for_micronet
     ),
     "section 5.3, large differences for low n fall": lambda: deviation("dbworld", 168),
     "section 5.4, DOE performs best after Algorithm 10": lambda: _cost_of(
         "micronet", 3, 168, "improved"
     ),
-    "section 5.4, DOE improves more for bigger n": lambda: _always(
-        probe_policies.more_for_more_probes
-    ),
-    "section 5.4, moves grow exponentially": lambda: _always(probe_policies.exponential),
+    "section 5.4, DOE improves more for bigger n": lambda: _always(policies.more_for_more_probes),
+    "section 5.4, moves grow exponentially": lambda: _always(policies.exponential),
     "section 6, first arrival suboptimal": _of_first_arrival,
     "section 7, several sources under one budget": _split_budget,
 }
@@ -424,12 +456,12 @@ def _drawn_table(source: str, weeks: int, title: str) -> Iterator[str]:
 
 
 def _of_policies(name: str, ratio: int = 3) -> Experiment:
-    return lambda: probe_policies.of_both(lambda source: costs_table(source, ratio, name))
+    return lambda: policies.of_both(lambda source: costs_table(source, ratio, name))
 
 
 def _moves() -> Iterator[str]:
-    yield from probe_policies.of_both(lambda source: costs_table(source, 3, "moves"))
-    yield from table_lines(probe_policies.fits_table())
+    yield from policies.of_both(lambda source: costs_table(source, 3, "moves"))
+    yield from table_lines(policies.fits_table())
 
 
 EXPERIMENTS: Mapping[str, Experiment] = {
@@ -440,12 +472,12 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     ),
     "Figure 4": _of_policies("cost"),
     "Figure 5": _of_policies("cost", 1),
-    "Figure 6": lambda: probe_policies.of_traces(lambda s: probe_policies.actual_costs(s, False)),
-    "Figure 7": lambda: probe_policies.of_traces(probe_policies.discrepancies),
+    "Figure 6": lambda: policies.of_traces(lambda s: policies.actual_costs(s, False)),
+    "Figure 7": lambda: policies.of_traces(policies.discrepancies),
     "Figure 8": _of_policies("improved"),
-    "Figure 9": lambda: probe_policies.of_traces(lambda s: probe_policies.actual_costs(s, True)),
+    "Figure 9": lambda: policies.of_traces(lambda s: policies.actual_costs(s, True)),
     "Figure 10": _of_policies("improvement"),
     "Figure 11": _moves,
-    "Corollary 9": lambda: probe_policies.of_both(probe_policies.grid_table),
+    "Corollary 9": lambda: policies.of_both(policies.grid_table),
 }
-FIGURES: Mapping[str, Figure] = probe_figures.FIGURES
+FIGURES: Mapping[str, Figure] = policies.FIGURES

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crawlsim.ledger.computed import comes_out, computed, verified
-from crawlsim.ledger.rows import TITLES, rows_of
+from papers.computed import comes_out, computed, verified
+from papers.rows import TITLES, rows_of
 
 REFRESH = "analytic.page_refresh"
 QUEUE = "analytic.indexing_queue"
@@ -91,7 +91,7 @@ def off(value: Any) -> Any:
 
 def nothing_kept() -> None:
     """What the ledger keeps of earlier computations is forgotten."""
-    for name in [name for name in sys.modules if name.startswith("crawlsim.ledger.")]:
+    for name in [name for name in sys.modules if name.startswith("papers.")]:
         for each in vars(sys.modules[name]).values():
             if hasattr(each, "cache_clear") and each not in (rows_of,):
                 each.cache_clear()

@@ -2,7 +2,7 @@
 
 Our copy of the paper has lost its formulas: those of crawlsim are shown at one system, the library
 scenario `marked-robots`, and at random ones, and compared with the model written out event by event
-(`crawlsim.ledger.queue_by_events`). It has lost the delivery processes and the prices of its tables
+(`papers.queue_by_events`). It has lost the delivery processes and the prices of its tables
 too; what follows from printed numbers alone is computed from them.
 """
 
@@ -36,12 +36,22 @@ from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.phase_type import PhaseLaw, moment, phases_after
 from analytic.subject_to import Limit, best_within
 from crawlsim.fitting.order_two import Process, correlation_bound, gap_correlations, gap_moments
-from crawlsim.ledger import crawler_log
-from crawlsim.ledger import threshold_tables as tables
-from crawlsim.ledger.computed import Experiment, Figure, Number, agreed
-from crawlsim.ledger.lines import Line, table_lines
-from crawlsim.ledger.queue_by_events import QueueByEvents
-from crawlsim.ledger.rows import rows_of
+from papers import crawler_log
+from papers import threshold_tables as tables
+from papers.computed import Experiment, Figure, Line, Number, agreed, table_lines
+from papers.queue_by_events import (
+    FATES,
+    Event,
+    Followed,
+    Found,
+    Page,
+    Queue,
+    State,
+    followed_in_order,
+    measures_of,
+    tagged_entries,
+)
+from papers.rows import rows_of
 from scenarios import Scenario, load, scenario_from
 from scenarios.arrays import Array
 from scenarios.deliveries import Independent, Thinned, batch_matrices
@@ -66,21 +76,38 @@ def example() -> Scenario:
 
 
 @cache
-def by_events() -> QueueByEvents:
+def by_events() -> Queue:
     """The same system from the words of the model."""
-    return QueueByEvents(example())
+    return Queue(example())
+
+
+@cache
+def followed(queue: Queue) -> Followed:
+    """Its pages, each followed to its end."""
+    return followed_in_order(queue.scenario, *tagged_entries(queue))
+
+
+@cache
+def told(queue: Queue) -> Found:
+    """What its events say, but for the times of pages."""
+    return measures_of(queue)
+
+
+@cache
+def times(queue: Queue) -> Found:
+    """How long its pages are in the system."""
+    return followed(queue).sojourns()
+
+
+@cache
+def solved_measures() -> Found:
+    """What the formulas say of it."""
+    return {row[:2]: row[2] for row in solved(example()).rows}
 
 
 def measure(name: str, subject: int | str | None = None) -> float:
-    """A measure of the example by the formulas."""
-    rows = {row[:2]: row[2] for row in solved(example()).rows}
-    return rows[name, subject]
-
-
-def share(name: str, fate: str) -> float:
-    """The share of a fate among all delivered pages."""
-    queue = by_events()
-    return agreed(measure(name), queue.pages(fate) / queue.pages("delivered"))
+    """A measure of the example by the formulas, and by the events."""
+    return agreed(solved_measures()[name, subject], told(by_events())[name, subject])
 
 
 def modes(scenario: Scenario) -> Array:
@@ -126,13 +153,14 @@ def two_thinned() -> float:
 
 def two_marked() -> float:
     """Third interpretation: the rate of two robots, and the marks of each."""
-    queue = by_events()
-    every = [batch for robot in queue.marked for batch in robot]
-    phases = left_null(queue.unmarked + sum(every))
+    system: Any = example().robots
+    marked = system.deliveries.root
+    robots = [np.array(batches) for batches in marked.robots]
+    phases = left_null(np.array(marked.D0) + sum(batches.sum(axis=0) for batches in robots))
     marks = [
         pages * float(phases @ batch.sum(axis=1))
-        for robot in queue.marked[:2]
-        for pages, batch in enumerate(robot, start=1)
+        for batches in robots[:2]
+        for pages, batch in enumerate(batches, start=1)
     ]
     return agreed(mean_rate(modes(example())[2]), sum(marks))
 
@@ -179,46 +207,34 @@ def left_null(matrix: Array) -> Array:
 
 def cost() -> float:
     """(2)."""
-    queue = by_events()
-    prices = example().prices
+    prices, events = example().prices, told(by_events())
     by_words = (
-        prices.loss * queue.pages("lost")
-        + prices.obsolescence * queue.pages("obsolete")
-        + prices.starvation * float(queue.levels[0])
-        + prices.robots * queue.mean_active
-        + prices.response * mean_time(0)
+        prices.loss * events["loss_rate", None]
+        + prices.obsolescence
+        * events["obsolescence_probability", None]
+        * events["arrival_rate", None]
+        + prices.starvation * events["starvation_probability", None]
+        + prices.robots * events["mean_active_robots", None]
+        + prices.response * times(by_events())["sojourn_time", "served"]
     )
-    return agreed(measure("control_cost"), by_words)
-
-
-def mean_time(end: int) -> float:
-    """Mean sojourn of the pages served (0) or obsolete (1), by events."""
-    queue = by_events()
-    pages = queue.entering(queue.followed())
-    return float(queue.entering(queue.followed(times=2))[end] / pages[end])
+    return agreed(solved_measures()["control_cost", None], by_words)
 
 
 def three_in_system() -> float:
     """(3): the limit of the probability of three pages, from an empty and from a full system."""
     queue = by_events()
-    after = phases_after(queue.rates, 2000.0)
-    three = np.array([state.level == 3 for state in queue.states])
+    after = phases_after(queue.generator, 2000.0)
+    three = np.array([len(state.pages) == 3 for state in queue.states])
     limits = after[[0, -1]] @ three
     stationary = solution_of(example()).stationary
     value = float(level_probabilities(chain_of(example()), stationary)[3])
     return agreed(agreed(value, float(limits[0])), float(limits[1]))
 
 
-def balance() -> float:
-    """(4): the mean number of pages in the system."""
-    levels = by_events().levels
-    return agreed(measure("mean_in_system"), float(levels @ np.arange(len(levels))))
-
-
 def different_rates() -> float:
     """Lemma: rates between states that differ from those of the events."""
     chain = dense_generator(chain_of(example()))
-    words = by_events().rates.copy()
+    words = by_events().generator
     np.fill_diagonal(chain, 0.0)
     np.fill_diagonal(words, 0.0)
     return float((np.abs(chain - words) > 1e-12).sum())
@@ -261,7 +277,7 @@ def full_by_blocks() -> float:
 def full_one_by_one() -> float:
     """Section 6, steps 1 to 4: the same where pages come one by one."""
     system = load("bursty-robots")
-    value = measures_of(system)["level_probability", 5]
+    value = predicted(system)["level_probability", 5]
     return agreed(value, float(by_blocks(chain_of(system))[5]))
 
 
@@ -271,7 +287,7 @@ def loss_one_by_one() -> float:
     chain = chain_of(system)
     here = marginals_of(chain, solution_of(system).stationary).phases.sum(axis=2)
     delivered = (chain.batch_rates[:, 1, :, 0] * here).sum(axis=1)
-    value = measures_of(system)["loss_probability", None]
+    value = predicted(system)["loss_probability", None]
     return agreed(value, float(delivered[-1] / delivered.sum()))
 
 
@@ -295,7 +311,7 @@ def two_active() -> float:
     levels = level_probabilities(chain_of(example()), stationary)
     value = sum(float(p) for level, p in enumerate(levels) if at(level) == 2)
     queue = by_events()
-    return agreed(value, sum(float(p) for n, p in enumerate(queue.levels) if queue.active(n) == 2))
+    return agreed(value, sum(p for state, p in queue.solution if queue.active(state) == 2))
 
 
 def batch_rates() -> Array:
@@ -312,7 +328,7 @@ def batches_by_events() -> Array:
     counted = np.zeros_like(batch_rates())
     for often, before, event in by_events().happening:
         if event.delivered:
-            counted[before.level, event.delivered] += often
+            counted[len(before.pages), event.delivered] += often
     return counted
 
 
@@ -325,8 +341,7 @@ def loss_by_total_probability() -> float:
     belongs = (sizes * rates.sum(axis=0) / (rates * sizes).sum())[1:]
     accepted = chain.accepted[:, 1:] / sizes[1:]
     value = 1.0 - float((meets * belongs * accepted).sum())
-    queue = by_events()
-    return agreed(value, queue.pages("lost") / queue.pages("delivered"))
+    return agreed(value, told(by_events())["loss_probability", None])
 
 
 def meets_two() -> float:
@@ -346,26 +361,18 @@ def accepted_of_three() -> float:
     """(13): the probability that a page enters in a batch of three that meets four pages."""
     queue = by_events()
     entered = [
-        event.after.level - before.level
+        len(event.after.pages) - len(before.pages)
         for _, before, event in queue.happening
-        if (before.level, event.delivered) == (4, 3)
+        if (len(before.pages), event.delivered) == (4, 3)
     ]
-    value = accepted_pages(4, 3, queue.capacity, "partial") / 3
+    value = accepted_pages(4, 3, queue.places, "partial") / 3
     return agreed(agreed(value, min(entered) / 3), max(entered) / 3)
 
 
 def transform(fate: str) -> float:
     """(16) to (18): ``E exp(-s V)`` of all pages, of those served, of those obsolete."""
     value = sojourn_transform(chain_of(example()), solution_of(example()).stationary, S)[fate]
-    queue = by_events()
-    ended = queue.entering(queue.followed(S))
-    pages = queue.entering(queue.followed())
-    other = {
-        "all": (queue.pages("lost") + ended.sum()) / queue.pages("delivered"),
-        "served": ended[0] / pages[0],
-        "obsolete": ended[1] / pages[1],
-    }
-    return agreed(float(value), float(other[fate]))
+    return agreed(float(value), followed(by_events()).transform(S)[fate])
 
 
 def transform_in_batch() -> float:
@@ -375,12 +382,15 @@ def transform_in_batch() -> float:
     only[2, 3] = chain.batch_rates[2, 3]
     starts = entries(replace(chain, batch_rates=only), solution_of(example()).stationary)
     value = ends_of(chain, starts, 1, S)[0].served / ends_of(chain, starts, 1)[0].served
-    queue = by_events()
-    ended = queue.entering(queue.followed(S), level=2, batch=3)[0]
-    return agreed(value, float(ended / queue.entering(queue.followed(), level=2, batch=3)[0]))
+
+    def threes(before: State, event: Event) -> bool:
+        return (len(before.pages), event.delivered) == (2, 3)
+
+    those = followed_in_order(example(), *tagged_entries(by_events(), threes))
+    return agreed(value, those.transform(S)["served"])
 
 
-def transform_behind_two(fate: int) -> float:
+def transform_behind_two(fate: str) -> float:
     """(20), (21): ``E exp(-s V)`` on the event of an end, behind a service and two waiting pages.
 
     All of them have just begun: the service, both timers ahead and the page's own.
@@ -389,34 +399,33 @@ def transform_behind_two(fate: int) -> float:
     starts: list[Array] = [np.zeros(states) for states in chain.inner[1:]]
     timer = chain.patience.start
     starts[3] = np.kron(chain.service.start, np.kron(timer, np.kron(timer, timer)))
-    value = ends_of(chain, starts, 1, S)[0][fate]
+    value = getattr(ends_of(chain, starts, 1, S)[0], fate)
     queue = by_events()
-    reached = queue.followed(S)
-    draws = [
-        float(queue.service.start[service] * np.prod(queue.timer.start[list(timers)]))
-        * reached((service, timers))[fate]
-        for service in range(len(queue.service.start))
-        for timers in product(range(len(queue.timer.start)), repeat=3)
-    ]
-    return agreed(value, float(sum(draws)))
+    begun = {
+        State(Page(m), (Page(first), Page(second), Page(own, tagged=True)), (0,)): p * a * b * c
+        for p, m in queue.service.draws()
+        for a, first in queue.clock.draws()
+        for b, second in queue.clock.draws()
+        for c, own in queue.clock.draws()
+    }
+    page = followed_in_order(example(), begun)
+    return agreed(value, page.transform(S)[fate] * float(page.pages()[FATES.index(fate)]))
 
 
 def second_moment() -> float:
     """Theorem 4: the second moment of the time until a page is served."""
     rows = sojourn_moments(chain_of(example()), solution_of(example()).stationary)
     values = {row[:2]: row[2] for row in rows}
-    queue = by_events()
-    squares = 2.0 * queue.entering(queue.followed(times=3))
-    other = float((squares / queue.entering(queue.followed()))[0])
-    return agreed(float(values["sojourn_time_second_moment", "served"]), other)
+    key = ("sojourn_time_second_moment", "served")
+    return agreed(float(values[key]), times(by_events())[key])
 
 
 def slowest_tenth() -> float:
     """Theorem 4, inverted: the time by which nine tenths of the pages served are; NaN if not so."""
     stationary = solution_of(example()).stationary
     time = float(sojourn_quantiles(chain_of(example()), stationary, [0.9])["served"][0])
-    queue = by_events()
-    by_then = queue.entering(queue.ended_by(time))[0] / queue.entering(queue.followed())[0]
+    page = followed(by_events())
+    by_then = page.ended_by(phases_after(page.generator, time))["served"]
     return time if math.isclose(by_then, 0.9, abs_tol=1e-8) else math.nan
 
 
@@ -462,79 +471,41 @@ def random_system(rng: np.random.Generator) -> Scenario:
 
 
 @cache
-def random_systems() -> list[tuple[Scenario, QueueByEvents]]:
+def random_systems() -> list[tuple[Scenario, Queue]]:
     """Some systems, and each from the words of the model."""
     rng = np.random.default_rng(26)
     systems = [random_system(rng) for _ in range(SYSTEMS)]
-    return [(system, QueueByEvents(system)) for system in systems]
+    return [(system, Queue(system)) for system in systems]
 
 
-Check = Callable[[Scenario, QueueByEvents], list[tuple[float, float]]]
+Key = tuple[str, int | str | None]
 
 
-def violated(check: Check) -> float:
-    """Random systems in which a formula is not what the events say."""
-    wrong = [
-        any(math.isnan(agreed(value, other)) for value, other in check(system, queue))
-        for system, queue in random_systems()
-    ]
-    return float(sum(wrong))
+def violated(*keys: Key) -> float:
+    """Random systems in which a measure is not what the events say."""
+    wrong = 0
+    for system, queue in random_systems():
+        found = predicted(system)
+        wrong += any(
+            math.isnan(agreed(found[key], (times if "sojourn" in key[0] else told)(queue)[key]))
+            for key in keys
+        )
+    return float(wrong)
 
 
-def measures_of(system: Scenario) -> dict[tuple[str, Any], float]:
-    """What the formulas predict."""
+def predicted(system: Scenario) -> Found:
+    """What the formulas say."""
     return {(each.measure, each.subject): each.value for each in predict(system)[0]}
 
 
-def starvation_and_robots(system: Scenario, queue: QueueByEvents) -> list[tuple[float, float]]:
-    """Theorem 1."""
-    found = measures_of(system)
-    return [
-        (found["starvation_probability", None], float(queue.levels[0])),
-        (found["mean_active_robots", None], queue.mean_active),
-    ]
-
-
-def loss_and_rate(system: Scenario, queue: QueueByEvents) -> list[tuple[float, float]]:
-    """Theorem 2."""
-    found = measures_of(system)
-    delivered = queue.pages("delivered")
-    return [
-        (found["arrival_rate", None], delivered),
-        (found["loss_probability", None], queue.pages("lost") / delivered),
-    ]
-
-
-def obsolescence_and_success(system: Scenario, queue: QueueByEvents) -> list[tuple[float, float]]:
-    """Theorem 3."""
-    found = measures_of(system)
-    delivered = queue.pages("delivered")
-    return [
-        (found["obsolescence_probability", None], queue.pages("obsolete") / delivered),
-        (found["success_probability", None], queue.pages("served") / delivered),
-    ]
-
-
-def transforms(system: Scenario, queue: QueueByEvents) -> list[tuple[float, float]]:
-    """Theorem 4."""
-    found = sojourn_transform(chain_of(system), solution_of(system).stationary, S)
-    served, obsolete = queue.entering(queue.followed(S)) / queue.entering(queue.followed())
-    return [
-        (float(found["served"]), float(served)),
-        (float(found["obsolete"]), float(obsolete)),
-    ]
-
-
-def mean_sojourns(system: Scenario, queue: QueueByEvents) -> list[tuple[float, float]]:
-    """Corollary 1."""
-    found = measures_of(system)
-    spent = queue.entering(queue.followed(times=2))
-    served, obsolete = spent / queue.entering(queue.followed())
-    return [
-        (found["sojourn_time", "served"], float(served)),
-        (found["sojourn_time", "obsolete"], float(obsolete)),
-        (found["sojourn_time", "all"], float(spent.sum()) / queue.pages("delivered")),
-    ]
+def transforms_violated() -> float:
+    """Theorem 4: random systems in which a transform is not what the events say."""
+    wrong = 0
+    for system, queue in random_systems():
+        found = sojourn_transform(chain_of(system), solution_of(system).stationary, S)
+        events = followed(queue).transform(S)
+        wrong += any(math.isnan(agreed(float(found[c]), events[c])) for c in ("served", "obsolete"))
+    return float(wrong)
 
 
 # -- what follows from printed cells --------------------------------------------------------------
@@ -689,7 +660,7 @@ def largest_correlation() -> float:
 def states() -> float:
     """Two phases each of deliveries, service and timers, eight waiting places; and counted."""
     base = example().with_("buffer.waiting_places", 8)
-    return agreed(float(count_states(2, 2, 2, 9)), float(len(QueueByEvents(base).states)))
+    return agreed(float(count_states(2, 2, 2, 9)), float(len(Queue(base).states)))
 
 
 # -- open problems --------------------------------------------------------------------------------
@@ -722,7 +693,7 @@ def least_cost_within() -> float:
     for rule in range(len(search.costs)):
         robots, at = thresholds_of(search.robots_by_level(rule))
         ruled = {"threshold": {"robots": list(robots), "at": list(at)}}
-        measures = measures_of(base.with_("activation", ruled))
+        measures = predicted(base.with_("activation", ruled))
         if measures["loss_probability", None] <= 0.002:
             kept.append(measures["control_cost", None])
     return agreed(float(found.cost or math.nan), min(kept))
@@ -750,30 +721,34 @@ NUMBERS: Mapping[str, Number] = {
     "(1)": rate_of_two_robots,
     "(2)": cost,
     "(3)": three_in_system,
-    "(4)": balance,
-    "(5)": lambda: agreed(measure("starvation_probability"), float(by_events().levels[0])),
-    "(6)": lambda: agreed(measure("mean_active_robots"), by_events().mean_active),
+    "(4)": partial(measure, "mean_in_system"),
+    "(5)": partial(measure, "starvation_probability"),
+    "(6)": partial(measure, "mean_active_robots"),
     "(7)": two_active,
-    "(8)": partial(share, "loss_probability", "lost"),
-    "(9)": lambda: agreed(measure("arrival_rate"), by_events().pages("delivered")),
+    "(8)": partial(measure, "loss_probability"),
+    "(9)": partial(measure, "arrival_rate"),
     "(10)": loss_by_total_probability,
     "(11)": meets_two,
     "(12)": in_pairs,
     "(13)": accepted_of_three,
-    "(14)": partial(share, "obsolescence_probability", "obsolete"),
-    "(15)": partial(share, "success_probability", "served"),
+    "(14)": partial(measure, "obsolescence_probability"),
+    "(15)": partial(measure, "success_probability"),
     "(16)": partial(transform, "all"),
     "(17)": partial(transform, "served"),
     "(18)": partial(transform, "obsolete"),
     "(19)": transform_in_batch,
-    "(20)": partial(transform_behind_two, 0),
-    "(21)": partial(transform_behind_two, 1),
+    "(20)": partial(transform_behind_two, "served"),
+    "(21)": partial(transform_behind_two, "obsolete"),
     "Lemma": different_rates,
-    "Theorem 1": partial(violated, starvation_and_robots),
-    "Theorem 2": partial(violated, loss_and_rate),
-    "Theorem 3": partial(violated, obsolescence_and_success),
-    "Theorem 4": partial(violated, transforms),
-    "Corollary 1": partial(violated, mean_sojourns),
+    "Theorem 1": partial(violated, ("starvation_probability", None), ("mean_active_robots", None)),
+    "Theorem 2": partial(violated, ("arrival_rate", None), ("loss_probability", None)),
+    "Theorem 3": partial(
+        violated, ("obsolescence_probability", None), ("success_probability", None)
+    ),
+    "Theorem 4": transforms_violated,
+    "Corollary 1": partial(
+        violated, *(("sojourn_time", pages) for pages in ("served", "obsolete", "all"))
+    ),
     "Table 1, (4, 3, 1), J": partial(same_policy, "Table 1, (4, 3, 1)"),
     "Table 2, (8), J_1": smoothest_cost,
     "Table 3, (15), J*": partial(least_fixed, "Table 3, (15)"),

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from analytic.page_refresh import golden
-from crawlsim.ledger import coffman1998
-from crawlsim.ledger.computed import comes_out, computed, verified
-from crawlsim.ledger.rows import KINDS, STATUSES, TITLES, WITHOUT_NUMBER, Row, normal, rows_of
+from papers import coffman1998
+from papers.computed import comes_out, computed, verified
+from papers.rows import KINDS, STATUSES, TITLES, WITHOUT_NUMBER, Row, normal, rows_of
 
 
 @pytest.mark.parametrize("paper", TITLES)
@@ -80,7 +80,7 @@ def test_a_formula_off_by_one_in_a_thousand_is_seen(
 ) -> None:
     row = rows_of(paper)[item]
     assert comes_out(row, computed(paper).numbers[item])
-    module = import_module(f"crawlsim.ledger.{paper}")
+    module = import_module(f"papers.{paper}")
     right = getattr(module, formula)
     monkeypatch.setattr(module, formula, lambda *given: 1.001 * right(*given))
     assert not comes_out(row, computed(paper).numbers[item])

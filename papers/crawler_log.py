@@ -21,8 +21,8 @@ from crawlsim.fitting import Fit, Options, Trace, fit
 from crawlsim.fitting.csv_lines import Broken
 from crawlsim.fitting.hyper_erlang import HyperErlang, three_moments
 from crawlsim.fitting.order_two import Process, correlation_bound, map_of_order_two
-from crawlsim.ledger.lines import Line, table_lines
-from crawlsim.ledger.threshold_tables import costs_against_threshold
+from papers.computed import Line, table_lines
+from papers.threshold_tables import costs_against_threshold
 from scenarios import Scenario, scenario_from
 from scenarios.arrays import Array
 

@@ -3,34 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from crawlsim.ledger import avrachenkov2011, crawler_log, threshold_tables
-from crawlsim.ledger.queue_by_events import QueueByEvents, State
-from crawlsim.ledger.rows import rows_of
+from papers import avrachenkov2011, crawler_log, threshold_tables
+from papers.queue_by_events import (
+    Followed,
+    Outcome,
+    Page,
+    Queue,
+    State,
+    followed_in_order,
+    tagged_entries,
+)
+from papers.rows import rows_of
 
 
-class Rejecting(QueueByEvents):
+class Rejecting(Queue):
     """Another model: a batch that does not fit is lost whole."""
 
-    def _entered(self, state: State, pages: int) -> Iterator[tuple[float, State]]:
-        if state.level + pages > self.capacity:
-            return iter([(1.0, state)])
-        return super()._entered(state, pages)
+    def admit(self, state: State, pages: list[Page]) -> list[Outcome]:
+        if len(state.pages) + len(pages) > self.places:
+            return [(1.0, state, tuple(pages))]
+        return super().admit(state, pages)
 
 
 def test_an_error_in_the_model_is_seen_in_random_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(avrachenkov2011, "SYSTEMS", 8)
-    for queue, seen in ((QueueByEvents, False), (Rejecting, True)):
-        monkeypatch.setattr(avrachenkov2011, "QueueByEvents", queue)
+    for queue, seen in ((Queue, False), (Rejecting, True)):
+        monkeypatch.setattr(avrachenkov2011, "Queue", queue)
         avrachenkov2011.random_systems.cache_clear()
-        for check in (avrachenkov2011.loss_and_rate, avrachenkov2011.mean_sojourns):
-            assert (avrachenkov2011.violated(check) > 0) == seen
+        for item in ("Theorem 2", "Theorem 4", "Corollary 1"):
+            assert (avrachenkov2011.NUMBERS[item]() > 0) == seen
     avrachenkov2011.random_systems.cache_clear()
+
+
+def test_in_order_of_arrival_a_page_needs_only_what_is_ahead_of_it() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(4):
+        system = avrachenkov2011.random_system(rng)
+        starts, delivered = tagged_entries(Queue(system))
+        whole, ahead = Followed(Queue(system)), followed_in_order(system, starts, delivered)
+        assert len(ahead.start) < len(whole.start)
+        assert ahead.transform(0.3) == pytest.approx(whole.transform(0.3), rel=1e-10)
+        assert ahead.sojourns() == pytest.approx(whole.sojourns(), rel=1e-10)
 
 
 def test_what_follows_from_printed_numbers_comes_out() -> None:

@@ -42,8 +42,8 @@ from analytic.routing.multimodularity import (
 )
 from analytic.routing.words import Loss, Word
 from analytic.transforms import transform
-from crawlsim.ledger.computed import Experiment, Figure, Number, agreed
 from crawlsim.report.drawing import SIMULATED, logarithmic, panel
+from papers.computed import Experiment, Figure, Number, agreed
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Erlang, Exponential
 from scenarios.processes import Map, Mmpp, Poisson, Renewal

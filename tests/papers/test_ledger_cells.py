@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from crawlsim.ledger.cells import FEW, Place, grid_of, in_few_lines, place_of
-from crawlsim.ledger.rows import TITLES, Row, rows_of
+from papers.cells import FEW, Place, grid_of, in_few_lines, place_of
+from papers.rows import TITLES, Row, rows_of
 
 
 def cell(item: str, status: str = "reproduced", **rest: str | None) -> Row:

@@ -1,4 +1,4 @@
-"""The indexing queue written out event by event: slow, obvious, from the words of the model.
+"""The queue of avrachenkov2011 event by event, from its words: slow, obvious, without its formulas.
 
 Every waiting page carries the phase of its own clock and every robot the phase of its own process;
 the states are found by walking from the empty system. No Kronecker product, no block, and none of
@@ -10,17 +10,17 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Static, Switching, Threshold
+from scenarios.arrays import Array
 from scenarios.deliveries import Independent, Marked, Thinned
 from scenarios.laws import Erlang, Exponential, Hyperexponential, PhaseType
 from scenarios.processes import Bmap, Map, Mmpp, Poisson, Renewal
-
-__all__ = ["Followed", "Queue", "State", "measures", "measures_of", "sojourns", "stationary"]
 
 Found = dict[tuple[str, int | str | None], float]
 Jump = tuple[float, tuple[int, ...], int]  # rate, robots afterwards, pages delivered
@@ -33,22 +33,26 @@ class Law(NamedTuple):
     rates: tuple[tuple[float, ...], ...]
 
     def draws(self) -> list[tuple[float, int]]:
+        """First phases, with their probabilities."""
         return [(share, phase) for phase, share in enumerate(self.start) if share > 0]
 
     def moves(self, phase: int) -> list[tuple[float, int]]:
+        """Rates to other phases."""
         return [(r, j) for j, r in enumerate(self.rates[phase]) if j != phase and r > 0]
 
     def end(self, phase: int) -> float:
+        """The rate at which it ends."""
         return max(0.0, -math.fsum(self.rates[phase]))
 
 
 def law_of(law: Any) -> Law:
+    """The phases of a law as a scenario writes it."""
     if isinstance(law, PhaseType):
         return Law(law.alpha, law.T)
     if isinstance(law, Hyperexponential):
         return Law(law.probabilities, tuple(map(tuple, np.diag(np.negative(law.rates)).tolist())))
     if isinstance(law, Exponential):
-        return Law((1.0,), ((-(law.rate or 1.0 / law.mean),),))
+        return Law((1.0,), ((-(law.rate or 1.0 / (law.mean or math.inf)),),))
     assert isinstance(law, Erlang)
     rate = law.shape / law.mean
     steps = np.diag([-rate] * law.shape) + np.diag([rate] * (law.shape - 1), 1)
@@ -94,9 +98,11 @@ class State(NamedTuple):
 
     @property
     def pages(self) -> tuple[Page, ...]:
+        """All in the system, the one in service first."""
         return self.waiting if self.serving is None else (self.serving, *self.waiting)
 
     def with_robot(self, robot: int, value: int) -> tuple[int, ...]:
+        """The phases of the robots, that of one changed."""
         return (*self.robots[:robot], value, *self.robots[robot + 1 :])
 
 
@@ -113,18 +119,26 @@ Outcome = tuple[float, State, tuple[Page, ...]]  # probability, state afterwards
 
 
 class Queue:
-    """One scenario and its events."""
+    """One scenario, its events, and what they come to in the long run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
 
     def __init__(self, scenario: Scenario) -> None:
-        self.buffer: Any = scenario.buffer
+        self.scenario = scenario
+        buffer: Any = scenario.buffer
+        self.buffer = buffer
         self.fleet: Any = scenario.robots
         self.rule = scenario.activation
-        self.places = self.buffer.waiting_places + 1
-        self.service = law_of(self.buffer.service)
-        never = self.buffer.obsolescence == "never"
-        self.clock = Law((1.0,), ((0.0,),)) if never else law_of(self.buffer.obsolescence)
+        self.places = buffer.waiting_places + 1
+        self.service = law_of(buffer.service)
+        never = buffer.obsolescence == "never"
+        self.clock = Law((1.0,), ((0.0,),)) if never else law_of(buffer.obsolescence)
 
     def empty(self) -> State:
+        """No page, and every robot in its first phase."""
         if isinstance(self.rule, Switching):
             return State(None, (), (1,) * self.fleet.available)
         if isinstance(self.rule, Levels | Free):
@@ -137,6 +151,7 @@ class Queue:
         return State(None, (), (0,) * robots)
 
     def active(self, state: State) -> int:
+        """Robots whose deliveries count."""
         if isinstance(self.rule, Switching):
             return sum(state.robots)
         if isinstance(self.rule, Threshold):
@@ -161,6 +176,7 @@ class Queue:
                 yield Event(rate * share, after, size, tuple(("lost", page) for page in lost))
 
     def service_events(self, state: State) -> Iterator[Event]:
+        """The service goes on or ends; the next one begins."""
         if state.serving is None:
             return
         for rate, phase in self.service.moves(state.serving.phase):
@@ -178,6 +194,7 @@ class Queue:
             yield Event(rate * share, self.switch_on(after), 0, ended)
 
     def clock_events(self, state: State) -> Iterator[Event]:
+        """The clock of a waiting page goes on or runs out."""
         for place, page in enumerate(state.waiting):
             before = state.waiting[:place]
             behind = state.waiting[place + 1 :]
@@ -188,6 +205,7 @@ class Queue:
             yield Event(self.clock.end(page.phase), after, 0, (("obsolete", page),))
 
     def robot_events(self, state: State) -> Iterator[Jump]:
+        """What the robots do, whatever becomes of their pages."""
         joint = self.fleet.deliveries
         if isinstance(self.rule, Switching):
             rate = batches_of(self.fleet.access_time)[1][0][0]
@@ -209,14 +227,16 @@ class Queue:
                 yield rate, state.with_robot(robot, target), size if heard else 0
 
     def marks(self, state: State) -> Iterator[Jump]:
+        """One process, each of whose batches is of one robot."""
         joint = self.fleet.deliveries.root
+        active = self.active(state)
         (phase,) = state.robots
         for rate, target, _ in jumps([joint.D0], phase):
             yield rate, (target,), 0
         for robot, batches in enumerate(joint.robots):
             for size, matrix in enumerate(batches, start=1):
                 for target, rate in enumerate(matrix[phase]):
-                    yield rate, (target,), size if robot < self.active(state) else 0
+                    yield rate, (target,), size if robot < active else 0
 
     def common_process(self, state: State) -> Iterator[Jump]:
         """Thinned batches, or a process per number of robots; with no robot it stands still."""
@@ -233,6 +253,7 @@ class Queue:
                 yield rate, (target,), size
 
     def admit(self, state: State, pages: list[Page]) -> list[Outcome]:
+        """What may become of a batch."""
         room = self.places - len(state.pages)
         refused = {"partial": False, "reject": len(pages) > room, "complete": room <= 0}
         if refused[self.buffer.admission]:
@@ -247,11 +268,12 @@ class Queue:
         return outcomes
 
     def enter(self, state: State, page: Page) -> list[Outcome]:
+        """What may become of a page."""
         if state.serving is None:
             draws = self.service.draws()
             return [(q, state._replace(serving=page._replace(phase=j)), ()) for q, j in draws]
         waiting = state.waiting
-        lost = ()
+        lost: tuple[Page, ...] = ()
         if self.buffer.admission != "complete" and len(state.pages) >= self.places:
             if self.buffer.when_full == "lose-new" or not waiting:
                 return [(1.0, state, (page,))]
@@ -271,29 +293,72 @@ class Queue:
             return state
         return state._replace(robots=state.with_robot(state.robots.index(0), 1))
 
+    # -- in the long run -------------------------------------------------------------------------
 
-def chain(
+    @cached_property
+    def _walked(self) -> dict[State, list[Event]]:
+        return walked(self, [self.empty()], lambda _: True)
+
+    @cached_property
+    def states(self) -> list[State]:
+        """All states, by level and then in the order of their phases."""
+        return sorted(self._walked, key=lambda state: (len(state.pages), state.robots, state.pages))
+
+    @cached_property
+    def rates(self) -> Array:
+        """Rates between all states, 0 on the diagonal."""
+        return rates_between(self.states, self._walked)
+
+    @property
+    def generator(self) -> Array:
+        """The same; on the diagonal what makes the rows sum to zero."""
+        return self.rates - np.diag(self.rates.sum(axis=1))
+
+    @cached_property
+    def solution(self) -> list[tuple[State, float]]:
+        """The states that recur, with the fractions of time spent there."""
+        shares = stationary(self.rates)
+        return [(state, float(p)) for state, p in zip(self.states, shares, strict=True) if p > 0]
+
+    @cached_property
+    def happening(self) -> list[tuple[float, State, Event]]:
+        """Each event with the state before it, and how often it happens per unit time."""
+        return [
+            (share * event.rate, state, event)
+            for state, share in self.solution
+            for event in self._walked[state]
+        ]
+
+
+def walked(
     queue: Queue, first: Iterable[State], inside: Callable[[State], bool]
-) -> tuple[dict[State, int], Any]:
-    """Numbers of the states that can be reached inside, and the rates between them."""
-    number = {state: index for index, state in enumerate(first)}
-    todo = deque(number)
-    moves = []
+) -> dict[State, list[Event]]:
+    """The states that can be reached inside, and what may happen in each."""
+    events: dict[State, list[Event]] = {state: [] for state in first}
+    todo = deque(events)
     while todo:
         state = todo.popleft()
-        for event in queue.events(state):
-            if event.rate > 0 and event.after != state and inside(event.after):
-                if event.after not in number:
-                    number[event.after] = len(number)
-                    todo.append(event.after)
-                moves.append((number[state], number[event.after], event.rate))
-    rates = np.zeros((len(number), len(number)))
-    for origin, target, rate in moves:
-        rates[origin, target] += rate
-    return number, rates
+        events[state] = [*queue.events(state)]
+        for event in events[state]:
+            if event.rate > 0 and event.after not in events and inside(event.after):
+                events[event.after] = []
+                todo.append(event.after)
+    return events
 
 
-def stationary(rates: Any) -> Any:
+def rates_between(states: Iterable[State], events: dict[State, list[Event]]) -> Array:
+    """Rates from each of the states to another of them."""
+    place = {state: index for index, state in enumerate(states)}
+    rates = np.zeros((len(place), len(place)))
+    for state, origin in place.items():
+        for event in events[state]:
+            target = place.get(event.after, origin)
+            if target != origin:
+                rates[origin, target] += event.rate
+    return rates
+
+
+def stationary(rates: Array) -> Array:
     """Censoring one state after the other, on the one closed class."""
     reach = (rates > 0) | np.eye(len(rates), dtype=bool)
     for _ in range(len(rates).bit_length()):
@@ -313,11 +378,6 @@ def stationary(rates: Any) -> Any:
     return law
 
 
-def solve(queue: Queue) -> list[tuple[State, float]]:
-    number, rates = chain(queue, [queue.empty()], lambda _: True)
-    return [(state, float(p)) for state, p in zip(number, stationary(rates), strict=True) if p > 0]
-
-
 def measures(scenario: Scenario) -> Found:
     """Every measure but the sojourn times."""
     return measures_of(Queue(scenario))
@@ -326,19 +386,17 @@ def measures(scenario: Scenario) -> Found:
 def measures_of(queue: Queue) -> Found:
     """The same of a queue that is at hand."""
     flow = dict.fromkeys(("delivered", "lost", "obsolete", "served"), 0.0)
+    for often, _, event in queue.happening:
+        flow["delivered"] += often * event.delivered
+        for fate, _ in event.ended:
+            flow[fate] += often
     levels: dict[int, float] = {}
-    robots = 0.0
-    for state, probability in solve(queue):
-        levels[len(state.pages)] = levels.get(len(state.pages), 0.0) + probability
-        robots += probability * queue.active(state)
-        for event in queue.events(state):
-            flow["delivered"] += probability * event.rate * event.delivered
-            for fate, _ in event.ended:
-                flow[fate] += probability * event.rate
+    for state, share in queue.solution:
+        levels[len(state.pages)] = levels.get(len(state.pages), 0.0) + share
     found: Found = {("arrival_rate", None): flow["delivered"], ("loss_rate", None): flow["lost"]}
     found["throughput", None] = flow["served"]
     found["starvation_probability", None] = levels[0]
-    found["mean_active_robots", None] = robots
+    found["mean_active_robots", None] = sum(p * queue.active(state) for state, p in queue.solution)
     found["mean_in_system", None] = sum(level * p for level, p in levels.items())
     found |= {("level_probability", level): p for level, p in levels.items()}
     fates = {"loss": "lost", "obsolescence": "obsolete", "success": "served"}
@@ -351,28 +409,38 @@ FATES = ("served", "obsolete", "lost", "accepted")
 
 
 class Followed:
-    """Each page followed from its entry to its end, the whole system going on around it."""
+    """Each page followed from its entry to its end, the whole system going on around it.
 
-    def __init__(self, scenario: Scenario) -> None:
-        queue = Queue(scenario)
-        starts, self.delivered = tagged_entries(queue)
-        number, self.rates = chain(queue, starts, is_inside)
-        self.start = np.array([starts.get(state, 0.0) for state in number])
-        self.ends = np.zeros((len(number), len(FATES)))
-        for state, row in number.items():
-            for event in queue.events(state):
+    Parameters
+    ----------
+    queue : Queue
+    entries : (mapping, float), optional
+        As those of `tagged_entries`, where they are others.
+    """
+
+    def __init__(self, queue: Queue, entries: tuple[dict[State, float], float] | None = None):
+        starts, self.delivered = tagged_entries(queue) if entries is None else entries
+        found = walked(queue, starts, is_inside)
+        self.rates = rates_between(found, found)
+        self.start = np.array([starts.get(state, 0.0) for state in found])
+        self.ends = np.zeros((len(found), len(FATES)))
+        for row, events in enumerate(found.values()):
+            for event in events:
                 for fate in (fate for fate, page in event.ended if page.tagged):
                     self.ends[row, FATES.index(fate)] += event.rate
         self.ends[:, -1] = self.ends.sum(axis=1)
 
     @property
-    def generator(self) -> Any:
+    def generator(self) -> Array:
+        """Rates between the states of a page that is followed."""
         return self.rates - np.diag(self.rates.sum(axis=1) + self.ends[:, -1])
 
-    def pages(self) -> Any:
-        return self.start @ until_the_end(self.rates, self.ends[:, -1], self.ends)
+    def pages(self) -> Array:
+        """Pages per unit time of each fate."""
+        result: Array = self.start @ until_the_end(self.rates, self.ends[:, -1], self.ends)
+        return result
 
-    def by_fate(self, ended: Any) -> dict[str, float]:
+    def by_fate(self, ended: Array) -> dict[str, float]:
         """Shares of the pages of each fate, and of all; lost pages that never entered are 0 old."""
         pages = self.pages()
         found = {}
@@ -382,34 +450,67 @@ class Followed:
         found["all"] = (refused + ended[-1]) / self.delivered
         return found
 
-    def ended_by(self, exponential: Any) -> dict[str, float]:
+    def ended_by(self, exponential: Array) -> dict[str, float]:
         """Distribution function at t, from the matrix exponential of generator times t."""
         waiting = self.start @ exponential
         left = waiting @ until_the_end(self.rates, self.ends[:, -1], self.ends)
         return self.by_fate(self.pages() - left)
 
     def transform(self, s: float) -> dict[str, float]:
+        """E exp(-s V) of the pages of each fate, and of all."""
         moving = s * np.eye(len(self.start)) - self.generator
         return self.by_fate(self.start @ np.linalg.solve(moving, self.ends))
 
+    def sojourns(self) -> Found:
+        """Moments of the time from entry to end, by class."""
+        reach = until_the_end(self.rates, self.ends[:, -1], self.ends)
+        once = until_the_end(self.rates, self.ends[:, -1], reach)
+        twice = until_the_end(self.rates, self.ends[:, -1], once)
+        found: Found = {}
+        for column, fate in enumerate(FATES):
+            for subject, flow in ((fate, self.start @ reach[:, column]), ("all", self.delivered)):
+                if flow > 0:  # the last column, of all that enter, is that of "all" too
+                    found["sojourn_time", subject] = float(self.start @ once[:, column] / flow)
+                    square = float(2 * self.start @ twice[:, column] / flow)
+                    found["sojourn_time_second_moment", subject] = square
+        return found
+
+
+class Undisturbed(Queue):
+    """What is ahead of a page: in order of arrival no later delivery matters to it."""
+
+    def robot_events(self, state: State) -> Iterator[Jump]:  # noqa: ARG002  # whatever it is
+        """None."""
+        return iter(())
+
+
+def followed_in_order(
+    scenario: Scenario, starts: dict[State, float], delivered: float = math.nan
+) -> Followed:
+    """The same of pages that are served in order and never pushed out, in fewer states.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    starts : mapping
+        The states in which pages enter, and how many per unit time.
+    delivered : float
+        Pages delivered per unit time, those that do not enter included.
+    """
+    ahead: dict[State, float] = {}
+    for state, rate in starts.items():
+        place = next((k for k, page in enumerate(state.waiting) if page.tagged), -1)
+        cut = State(state.serving, state.waiting[: place + 1], ())
+        ahead[cut] = ahead.get(cut, 0.0) + rate
+    return Followed(Undisturbed(scenario), (ahead, delivered))
+
 
 def sojourns(scenario: Scenario) -> Found:
-    """Moments of the time from entry to end, by class, from following each page that enters."""
-    page = Followed(scenario)
-    reach = until_the_end(page.rates, page.ends[:, -1], page.ends)
-    once = until_the_end(page.rates, page.ends[:, -1], reach)
-    twice = until_the_end(page.rates, page.ends[:, -1], once)
-    found: Found = {}
-    for column, fate in enumerate(FATES):
-        for subject, flow in ((fate, page.start @ reach[:, column]), ("all", page.delivered)):
-            if flow > 0:  # the last column, of all that enter, is that of "all" too
-                found["sojourn_time", subject] = float(page.start @ once[:, column] / flow)
-                square = float(2 * page.start @ twice[:, column] / flow)
-                found["sojourn_time_second_moment", subject] = square
-    return found
+    """The same of all pages of a scenario."""
+    return Followed(Queue(scenario)).sojourns()
 
 
-def until_the_end(rates: Any, ends: Any, rewards: Any) -> Any:
+def until_the_end(rates: Array, ends: Array, rewards: Array) -> Array:
     """Mean rewards from each state until the end, censoring without a subtraction."""
     censored = rates.copy()
     ends = ends.copy()
@@ -427,14 +528,25 @@ def until_the_end(rates: Any, ends: Any, rewards: Any) -> Any:
     return mean
 
 
-def tagged_entries(queue: Queue) -> tuple[dict[State, float], float]:
-    """Rates at which a page enters, by the state that it enters; pages delivered per unit time."""
+def tagged_entries(
+    queue: Queue, batches: Callable[[State, Event], bool] = lambda _state, _event: True
+) -> tuple[dict[State, float], float]:
+    """Rates at which a page enters, by the state that it enters; pages delivered per unit time.
+
+    Parameters
+    ----------
+    queue : Queue
+    batches : callable
+        Of which batches: by the state that one meets, and its event.
+    """
     starts: dict[State, float] = {}
     delivered = 0.0
-    for state, probability in solve(queue):
-        largest = max((event.delivered for event in queue.events(state)), default=0)
+    largest = max((event.delivered for _, _, event in queue.happening), default=0)
+    for state, probability in queue.solution:
         for tag in range(largest):
             for event in (event for event in queue.events(state, tag) if event.delivered > tag):
+                if not batches(state, event):
+                    continue
                 delivered += probability * event.rate
                 if event.rate > 0 and is_inside(event.after):
                     starts[event.after] = starts.get(event.after, 0.0) + probability * event.rate
@@ -442,4 +554,5 @@ def tagged_entries(queue: Queue) -> tuple[dict[State, float], float]:
 
 
 def is_inside(state: State) -> bool:
+    """Whether the page that is followed is in the system."""
     return any(page.tagged for page in state.pages)

@@ -100,7 +100,7 @@ def rows_of(paper: str) -> dict[str, Row]:
     """
     if paper not in TITLES:
         raise ScenarioError("paper", paper, f"must be {one_of(paper, TITLES)}")
-    text = (files("crawlsim.ledger") / f"{paper}.csv").read_text("utf-8")
+    text = (files("papers") / f"{paper}.csv").read_text("utf-8")
     rows = [_row(paper, record) for record in csv.DictReader(io.StringIO(text))]
     return {row.item: row for row in rows}
 

@@ -13,8 +13,9 @@ from rich.table import Column
 from crawlsim.cli.files import FIGURES, figure_bytes
 from crawlsim.cli.options import FORCE, JSON, command, option, takes
 from crawlsim.cli.tables import new_table, print_json, show_table
-from crawlsim.ledger.cells import Grid, grid_of, in_few_lines, place_of
-from crawlsim.ledger.rows import (
+from crawlsim.own_files import claim, write
+from papers.cells import Grid, grid_of, in_few_lines, place_of
+from papers.rows import (
     STATUSES,
     TITLES,
     WITHOUT_NUMBER,
@@ -24,7 +25,6 @@ from crawlsim.ledger.rows import (
     rows_named,
     rows_of,
 )
-from crawlsim.own_files import claim, write
 from scenarios import ScenarioError
 from scenarios.base import listed
 from scenarios.text import counted
@@ -66,7 +66,7 @@ def paper(key: str, verify: bool, as_json: bool) -> None:
     rows = rows_of(key)
     records = [row._asdict() for row in rows.values()]
     if verify:
-        from crawlsim.ledger.computed import verified
+        from papers.computed import verified
 
         for record, (_, outcome) in zip(records, verified(key), strict=True):
             record["verified"] = outcome
@@ -120,7 +120,7 @@ def _printed() -> Column:
 def reproduce(key: str, item: str, figure: str | None, force: bool) -> None:
     """Compute a formula, a table or a figure of a paper, and print it beside what is printed."""
     rows = rows_named(key, item)
-    from crawlsim.ledger.computed import computed
+    from papers.computed import computed
 
     what = computed(key)
     name = name_of_all(rows)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from crawlsim.ledger.rows import Row
+from papers.rows import Row
 
 FEW = 3
 """Cells that are alike up to which each has its line."""

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from analytic.routing import losses
-from crawlsim.ledger import altman2000
-from crawlsim.ledger.computed import verified
+from papers import altman2000
+from papers.computed import verified
 
 
 def wrong_rows() -> set[str]:

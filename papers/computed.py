@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from crawlsim.ledger.rows import Row, rows_of
+from papers.rows import Row, rows_of
+
+Line = Mapping[str, Any]
 
 Number = Callable[[], float]
 Figure = Callable[[], Any]
 Experiment = Callable[[], Iterator[str]]
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger("crawlsim.papers")
+"""One of those whose lines the command line shows."""
 
 
 class Computed(NamedTuple):
@@ -37,7 +40,7 @@ class Computed(NamedTuple):
 
 def computed(paper: str) -> Computed:
     """What is computed for a paper."""
-    module = import_module(f"crawlsim.ledger.{paper}")
+    module = import_module(f"papers.{paper}")
     return Computed(module.NUMBERS, module.EXPERIMENTS, module.FIGURES)
 
 
@@ -60,3 +63,19 @@ def comes_out(row: Row, number: Number) -> bool:
 def agreed(value: float, other: float) -> float:
     """A number that was found in two ways; NaN where they differ."""
     return value if math.isclose(value, other, rel_tol=1e-9, abs_tol=1e-12) else math.nan
+
+
+def table_lines(rows: Sequence[Line], digits: int = 4) -> Iterator[str]:
+    """A table, its columns to the right."""
+    names = list(rows[0])
+    cells = [names, *([_text(row[name], digits) for name in names] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        texts = (text.rjust(width) for text, width in zip(row, widths, strict=True))
+        yield "  " + "  ".join(texts)
+
+
+def _text(value: Any, digits: int) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "–"
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
