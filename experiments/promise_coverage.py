@@ -78,9 +78,7 @@ RICH = {
     "1000 pages alike, ten weeks": Design(1000, (7.0,) * 10, 0.05),
     "300 pages, lognormal 1, ten weeks": Design(300, (7.0,) * 10, 0.05, sigma=1.0),
     "100 pages, gamma 1/2, 100 days": Design(100, (1.0,) * 100, 0.1, 0.5),
-    "600 pages, 20 hosts, gamma 1/2, twenty weeks": Design(
-        600, (7.0,) * 20, 0.02, 0.5, hosts=20
-    ),
+    "600 pages, 20 hosts, gamma 1/2, twenty weeks": Design(600, (7.0,) * 20, 0.02, 0.5, hosts=20),
 }
 DESIGNS = THIN | RICH
 
