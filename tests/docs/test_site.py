@@ -24,6 +24,7 @@ from generator.places import NoPlaceError, pages_of, place_of
 from generator.public import packages, public_names
 from generator.staging import downloads, generated, repository_files
 from generator.works import WORKS
+from pydantic import BaseModel
 
 from analytic import FORMULAS, Formula, resolve
 from analytic.bibliography import REFERENCES
@@ -264,6 +265,8 @@ def undescribed(thing: Any) -> set[str]:
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+$|\Z)", text, re.MULTILINE | re.DOTALL)
     named = re.findall(r"^([\w*][\w*, ]*?)(?: *:.*)?$", section[1] if section else "", re.MULTILINE)
     known = {each.strip().lstrip("*") for names in named for each in names.split(",")}
+    if inspect.isclass(thing) and issubclass(thing, BaseModel):
+        thing.model_rebuild()  # its signature is made with its validator, which waits for a use
     return set(inspect.signature(thing).parameters) - known
 
 
