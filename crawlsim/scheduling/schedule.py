@@ -290,7 +290,7 @@ IN_WORDS = {
 def reason(visits: int, changes: int) -> str:
     """Where the interval of a page comes from; has the word "prior" below two visits."""
     if visits == 0:
-        return "prior: never seen with an answer"
+        return "prior: no observation"
     if visits < _FEWEST_VISITS:
         return "prior: seen once"
     times = counted(visits - 1, "visit")
@@ -414,7 +414,7 @@ def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDA
     if asked.tiers:
         rates[rates < 1 / every] = 0.0  # the crawler cannot wait any longer
     with np.errstate(divide="ignore"):
-        intervals = 1 / rates
+        intervals = np.where(rates == 1 / every, every, 1 / rates)
     gone = Gone(log.urls[others], states[others], visits[others], changes[others], intervals)
     kept = np.flatnonzero(is_planned)
     budgets = budgets - np.bincount(hosts[others], rates, len(budgets))
@@ -470,7 +470,7 @@ def _doubts(gaps: Gaps) -> Iterator[str]:
 
 
 def _unheard(urls: NDArray[np.object_], seen: NDArray[np.int64], visits: Array) -> Iterator[str]:
-    """How many pages have the prior's rate, and what those cost that never answered."""
+    """How many pages have the prior's rate, and what those cost of which nothing is known."""
     once = int((seen < _FEWEST_VISITS).sum())
     if once:
         have = "was" if once == 1 else "were"
@@ -480,7 +480,7 @@ def _unheard(urls: NDArray[np.object_], seen: NDArray[np.int64], visits: Array) 
         budget = told(f"{float(visits[silent].sum()) * DAY:.3g}", "visit")
         go = "goes" if budget.startswith("1 ") else "go"
         pages = counted(int(silent.sum()), "page")
-        yield f"{pages} never answered, to which {budget} a day {go}."
+        yield f"Of {pages} there is no observation; {budget} a day {go} to them."
 
 
 def _unmatched(
