@@ -40,6 +40,11 @@ class Modes:
     speeds: Array = field(default_factory=lambda: np.ones(1))
 
     @property
+    def available(self) -> int:
+        """Robots of all classes."""
+        return sum(self.sizes)
+
+    @property
     def combinations(self) -> int:
         """Combinations of numbers of active robots."""
         return combinations(self.sizes)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.switched_queue import SwitchedQueue
 from scenarios.arrays import Array
 
 TAU = 0.99999
@@ -27,13 +27,13 @@ class PrintedIteration(NamedTuple):
 
 
 def printed_value_iteration(
-    queue: ControlledQueue, starvation: float, most: int = 100_000
+    queue: SwitchedQueue, starvation: float, most: int = 100_000
 ) -> PrintedIteration:
     """Cost and number of iterations of talim2001, Proposition 2, started at 0.
 
     Parameters
     ----------
-    queue : ControlledQueue
+    queue : SwitchedQueue
         With exponential service and without obsolescence.
     starvation : float
         gamma, in units of a lost page.
@@ -46,7 +46,7 @@ def printed_value_iteration(
     Corrected: the transition probabilities (2) and (3), and ``theta = T(h)(x)`` in place of ``tau
     T(h)(x)`` (docs/errata.md).
     """
-    values = np.zeros((3, queue.levels, queue.available + 1))
+    values = np.zeros((3, *queue.shape))
     cost = 0.0
     iteration = 0
     stopped = False
@@ -60,15 +60,14 @@ def printed_value_iteration(
     return PrintedIteration(cost, iteration + 1)
 
 
-def _applied(queue: ControlledQueue, starvation: float, values: Array) -> Array:
+def _applied(queue: SwitchedQueue, starvation: float, values: Array) -> Array:
     """T(h): one step of cost and the best expectation after it; 0 in states that cannot be."""
-    service = queue.service_rates
-    access = queue.access
-    robots = np.arange(queue.available + 1.0)
-    top = queue.capacity
-    rate = queue.access * queue.available + queue.service_rates[-1]
+    service = queue.levels.service_rates
+    deliveries = queue.modes.deliveries
+    top = queue.levels.capacity
+    rate = deliveries[-1] + service[-1]
     served = service[:, None] / rate
-    delivered = access * robots / rate
+    delivered = deliveries / rate
     mean = served * values[0] + delivered * values[1] + (1 - served - delivered) * values[2]
     mean[0, 0] = np.inf
     best = mean.copy()

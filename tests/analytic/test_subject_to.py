@@ -17,7 +17,7 @@ from analytic import optimize, predict
 from analytic.bounded_process import Counted
 from analytic.optimum import NoOptimumError
 from analytic.robot_control.bounded_switching import measure_of
-from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.switched_queue import SwitchedQueue
 from analytic.robot_control.switching import best_switching, queue_of
 from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
 from analytic.subject_to import BOUNDED, COUNTED, SHARES, Limit, best_within, cheapest_mixture
@@ -151,16 +151,17 @@ def test_the_command(crawlsim: Any) -> None:
     assert "must be exact" in err
 
 
-def all_targets(scenario: Scenario) -> tuple[ControlledQueue, list[RuleMeasures]]:
+def all_targets(scenario: Scenario) -> tuple[SwitchedQueue, list[RuleMeasures]]:
     """The measures of every list of targets."""
     queue = queue_of(scenario)
-    each = product(range(1, queue.available + 1), *[range(queue.available + 1)] * queue.capacity)
-    phases = queue.phases
+    available = queue.modes.available
+    each = product(range(1, available + 1), *[range(available + 1)] * queue.levels.capacity)
+    phases = queue.levels.phases
     every = [[first, *np.repeat(rest, phases)] for first, *rest in each]
     return queue, [*filter(None, (measured(queue, targets) for targets in every))]
 
 
-def measured(queue: ControlledQueue, targets: list[int]) -> RuleMeasures | None:
+def measured(queue: SwitchedQueue, targets: list[int]) -> RuleMeasures | None:
     """None where the targets leave two levels, or sets of levels, for good."""
     try:
         return measures_of_targets(queue, np.array(targets))

@@ -14,9 +14,10 @@ from profiles import examples
 
 from analytic import optimize, predict
 from analytic.markov import closed_classes, stationary
+from analytic.robot_control.scenario_queue import prices_in, queue_of
+from analytic.robot_control.switched_queue import best_policy, measures_of_policy
 from analytic.robot_control.switching import best_switching
-from analytic.robot_control.unlike_robots import best_choices, measures_of_choices
-from analytic.robot_control.unlike_search import best_choices_of, prices_in, queue_of
+from analytic.robot_control.unlike_search import best_choices_of
 from crawlsim.report import plot_choices
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.choices import choices_of
@@ -219,10 +220,10 @@ def test_no_rule_of_all_is_better(seed: int) -> None:
     sizes, places = (1, 1), 1
     scenario = random_system(rng, sizes, places)
     queue = queue_of(scenario)
-    costs = queue.costs_of(prices_in(scenario))
+    costs = queue.by_state(queue.earned(queue.costs(prices_in(scenario))))
     least = np.inf
     for rules in all_rules(sizes, places + 2):
-        generator = queue.generator_of(queue.policy_of(rules)).toarray()
+        generator = queue.generator(queue.policy(queue.levels.spread(rules))).toarray()
         for each in closed_classes(generator):
             law = stationary(generator[np.ix_(each, each)])
             least = min(least, float(law @ costs[each]))
@@ -266,16 +267,17 @@ def test_a_rule_and_its_policy_are_inverse() -> None:
     queue = queue_of(decided)
     assert decided.robots is not None
     given_choices = choices_of(decided.robots, decided.activation)  # type: ignore[arg-type]
-    assert np.array_equal(queue.choices_of(queue.policy_of(given_choices)), given_choices)
+    policy = queue.policy(queue.levels.spread(given_choices))
+    assert np.array_equal(queue.levels.by_phase(queue.switched(policy)), given_choices)
 
 
 def test_sums_of_measures() -> None:
     queue = queue_of(random_system(np.random.default_rng(5), (2, 3), 3))
-    best = best_choices(queue, np.ones(queue.states))
-    measures = measures_of_choices(queue, best.policy)
+    best = best_policy(queue, queue.rewards(level=1.0))
+    measures = measures_of_policy(queue, best.policy)
     assert best.cost == pytest.approx(1.0, rel=1e-12)
     assert measures.levels.sum() == pytest.approx(1.0, rel=1e-12)
-    delivered = measures.active @ queue.rates
+    delivered = measures.active @ queue.modes.rates
     ended = measures.throughput + measures.loss_rate + measures.obsolescence_rate
     assert delivered == pytest.approx(ended, rel=1e-10)
     # each delivery and each service asks the rule once
