@@ -95,7 +95,7 @@ class Modes:
         return self.environment - np.diag(np.diag(self.environment))
 
 
-def modes_of(robots: Robots, rates: Sequence[float]) -> Modes:
+def modes_of(robots: Robots, rates: Sequence[float] | Array) -> Modes:
     """The modes of the robots of a scenario, with the deliveries of each class at speed 1."""
     if robots.environment is None:
         return Modes(rates, class_sizes(robots))
