@@ -9,12 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from scenarios.activation import Switching
 from scenarios.arrays import Array, IntArray
-from scenarios.choices import active_by_class, choices_of, class_sizes, combinations, steps_of
+from scenarios.choices import (
+    active_by_class,
+    choices_of,
+    class_sizes,
+    combinations,
+    steps_of,
+    tables_of,
+)
 from scenarios.sections import Robots
 
 
@@ -95,6 +103,26 @@ class Modes:
         return self.environment - np.diag(np.diag(self.environment))
 
 
+def as_written(tables: IntArray, modes: Modes, inner: tuple[int, ...]) -> list[Any]:
+    """What a rule says in each mode, or state of the environment, as a scenario file has it.
+
+    Parameters
+    ----------
+    tables : ndarray of int, shape (service phases, levels, modes or states)
+    modes : Modes
+    inner : tuple of int
+        Shape of what is said in one state at a level: one number or by active robots.
+    """
+    by_state = np.moveaxis(tables.reshape(*tables.shape[:2], modes.states, -1), 2, 0)
+    written = by_state.reshape(*by_state.shape[:3], *inner)
+    if np.all(written == written[:, :1]):
+        written = written[:, 0]
+    if len(written) == 1 or (written.ndim == 2 + len(inner) and np.all(written == written[:1])):
+        written = written[0]
+    result: list[Any] = written.tolist()
+    return result
+
+
 def modes_of(robots: Robots, rates: Sequence[float] | Array) -> Modes:
     """The modes of the robots of a scenario, with the deliveries of each class at speed 1."""
     if robots.environment is None:
@@ -114,6 +142,6 @@ def choices_by_mode(robots: Robots, rule: Switching) -> IntArray:
     """
     given = choices_of(robots, rule)
     states = 1 if robots.environment is None else robots.environment.states
-    by_state = given.reshape(min(states, len(given)), -1, *given.shape[1:])
+    by_state = given.reshape(*tables_of(robots, rule), *given.shape[1:])
     everywhere = np.broadcast_to(by_state, (states, *by_state.shape[1:]))
     return np.moveaxis(everywhere, 0, 2).reshape(*by_state.shape[1:3], -1)

@@ -53,7 +53,7 @@ def excess_of(limit: Counted, queue: SwitchedQueue) -> Rewards:
     """By how much the bound is broken, per unit time: 0 or less where it is kept."""
     total = queue.rewards(delivery=1.0) if limit.share else queue.rewards(level=1.0)
     sign = -1.0 if limit.above else 1.0
-    priced = queue.rewards().plus(sign, queue.counted(limit.rate))
+    priced = queue.rewards().plus(sign, queue.counted[limit.rate])
     return priced.plus(-sign * limit.value, total)
 
 

@@ -33,6 +33,7 @@ from analytic.robot_control.unseen_environment import (
     number_of_lists,
     too_many_lists,
 )
+from analytic.robot_modes import as_written
 from scenarios import Scenario
 
 Indices = NDArray[np.integer[Any]]
@@ -44,7 +45,6 @@ state: a second."""
 PRICED: tuple[Condition, ...] = (
     *IN_ENVIRONMENT,
     conditions.priced,
-    conditions.one_price_of_robots,
     response_unpriced,
     chain_fits,
 )
@@ -56,7 +56,7 @@ class SeenOptimum(NamedTuple):
 
     Attributes
     ----------
-    targets : ndarray of int, shape (states, levels)
+    targets : ndarray of int, shape (states, levels with their phases)
     cost : float
         Per unit time.
     lower : float
@@ -126,13 +126,19 @@ class EnvironmentSearch:
     @property
     def decision(self) -> list[Any]:
         """The targets as a scenario file has them."""
-        rows: list[list[int]] = self.targets.tolist()
-        return rows[0] if all(row == rows[0] for row in rows) else rows
+        targets = self.queue.levels.by_phase(self.targets.T)
+        return as_written(targets, self.queue.modes, ())
 
     @property
     def rows(self) -> list[tuple[str, Indices]]:
-        """Targets by level: of each state of the environment where it is seen, and unseen."""
-        named = [(f"seen, state {e}", row) for e, row in enumerate(self.seen.targets)]
+        """Targets by level: of each state of the environment and phase where seen, and unseen."""
+        by_phase = self.queue.levels.by_phase(self.seen.targets.T)
+        states, phases = range(by_phase.shape[2]), range(len(by_phase))
+        named = [
+            (f"seen, state {e}" + (f", phase {j}" if len(by_phase) > 1 else ""), by_phase[j, :, e])
+            for e in states
+            for j in phases
+        ]
         return named if self.unseen is None else [*named, ("unseen", self.unseen.targets)]
 
     def table(self) -> Iterator[dict[str, Any]]:

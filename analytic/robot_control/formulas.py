@@ -128,21 +128,11 @@ def _least_cost_by_mode(scenario: Scenario) -> Values:
     yield "control_cost", None, max(best.lower, 0.0)
 
 
-def _few_states(scenario: Scenario) -> str | None:
+@dependent
+def few_states(scenario: Scenario) -> str | None:
+    """The chain of levels, active robots and environment has at most 2000 states."""
     states = scenario_queue.queue_of(scenario).states
     return None if states <= LARGEST_GENERAL else f"its chain has {states} states"
-
-
-@dependent
-def classes_fit(scenario: Scenario) -> str | None:
-    """The chain of levels and active robots of each class has at most 2000 states."""
-    return _few_states(scenario)
-
-
-@dependent
-def environment_fits(scenario: Scenario) -> str | None:
-    """The chain of levels, environment and active robots has at most 2000 states."""
-    return _few_states(scenario)
 
 
 @dependent
@@ -187,14 +177,14 @@ _IN_ENVIRONMENT = (
     conditions.no_host_spacing,
     conditions.resolved_activation,
     switching,
-    environment_fits,
+    few_states,
 )
 
 _OF_CLASSES = (
     *scenario_queue.OF_CLASSES,
     conditions.resolved_activation,
     switching,
-    classes_fit,
+    few_states,
 )
 
 FORMULAS: tuple[Formula, ...] = (
@@ -281,10 +271,12 @@ FORMULAS: tuple[Formula, ...] = (
         number="(8), environment",
         quantity="starvation, loss rate, active robots and levels of targets in an environment",
         latex=r"\begin{split}"
-        r"\pi Q&=0,\qquad\sum_{q,e,r}\pi_{q,e,r}=1,\qquad S=\sum_{e,r}\pi_{0,e,r},\qquad "
-        r"L=\lambda\sum_{e,r}s_er\,\pi_{K,e,r}\\"
-        r"\bar r&=\sum_{q,e,r}r\,\pi_{q,e,r},\qquad p_q=\sum_{e,r}\pi_{q,e,r},\qquad "
-        r"\text{switched on after an event iff }r<n_{e,q}"
+        r"\pi Q&=0,\qquad\sum_{q,e,\mathbf{r}}\pi_{q,e,\mathbf{r}}=1,\qquad "
+        r"S=\sum_{e,\mathbf{r}}\pi_{0,e,\mathbf{r}},\qquad "
+        r"L=\sum_{e,\mathbf{r}}\pi_{K,e,\mathbf{r}}\sum_ks_e\lambda_kr_k\\"
+        r"\bar r_k&=\sum_{q,e,\mathbf{r}}r_k\,\pi_{q,e,\mathbf{r}},\qquad "
+        r"p_q=\sum_{e,\mathbf{r}}\pi_{q,e,\mathbf{r}},\qquad "
+        r"\text{after an event one of class }a_{q,e,\mathbf{r}}\text{ is switched on}"
         r"\end{split}",
         function=measures_of_policy,
         kind="exact",
@@ -298,11 +290,12 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="least cost of any rule that switches robots on one at a time and sees their "
         "environment",
         latex=r"\begin{split}"
-        r"\theta=c_{q,e,r}&+\mu\,1_{q>0}\left[\min\limits_aV(q-1,e,r+a)-V(q,e,r)\right]\\"
-        r"&+\lambda s_er\left[\min\limits_aV(\min(q+1,K),e,r-1+a)-V(q,e,r)\right]"
-        r"+\sum_fQ_{e,f}V(q,f,r)\\"
-        r"c_{q,e,r}&=c_{\mathrm{starv}}1_{q=0}+c_{\mathrm{loss}}\,\lambda s_er\,1_{q=K}"
-        r"+c_{\mathrm{rob}}\,r,\qquad a\in\{0,1\}"
+        r"\theta=c_{q,e,\mathbf{r}}&+\mu\,1_{q>0}\left[\min\limits_aV(q-1,e,\mathbf{r}+\mathbf{e}_a)"
+        r"-V(q,e,\mathbf{r})\right]\\"
+        r"&+\sum_ks_e\lambda_kr_k\left[\min\limits_aV(\min(q+1,K),e,\mathbf{r}-\mathbf{e}_k"
+        r"+\mathbf{e}_a)-V(q,e,\mathbf{r})\right]+\sum_fQ_{e,f}V(q,f,\mathbf{r})\\"
+        r"c_{q,e,\mathbf{r}}&=c_{\mathrm{starv}}1_{q=0}"
+        r"+\sum_kr_k\left(c_{\mathrm{loss}}\,s_e\lambda_k1_{q=K}+c_k\right)"
         r"\end{split}",
         function=best_policy,
         kind="lower bound",

@@ -110,7 +110,7 @@ class _Problem:
     def solve(self, sojourn: float, served: float) -> _Point:
         """The best rule for ``c + sojourn · A + served · B``; it may be the best of all so far."""
         return self._tried(
-            self.base.plus(sojourn, self.queue.sojourn).plus(served, self.queue.counted("served"))
+            self.base.plus(sojourn, self.queue.sojourn).plus(served, self.queue.counted["served"])
         )
 
     @property
@@ -120,7 +120,7 @@ class _Problem:
 
     def most_served(self) -> float:
         """A bound above the throughput of every rule."""
-        fewest = self.queue.rewards().plus(-1.0, self.queue.counted("served"))
+        fewest = self.queue.rewards().plus(-1.0, self.queue.counted["served"])
         return -self._tried(fewest).solution.lower
 
     def _tried(self, linear: Rewards) -> _Point:

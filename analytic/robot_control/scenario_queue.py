@@ -43,7 +43,7 @@ IN_ENVIRONMENT: tuple[Condition, ...] = (
     conditions.one_server,
     conditions.pages_leave_the_queue_alone,
     conditions.markovian_accesses,
-    conditions.exponential_service,
+    conditions.phase_type_service,
     conditions.exponential_patience_or_none,
 )
 """Conditions under which a rule that sees the environment, too, makes a chain of these."""

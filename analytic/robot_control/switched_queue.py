@@ -224,12 +224,14 @@ class SwitchedQueue:
         level = level + prices.obsolescence * self.levels.obsolescence * waiting
         return self.rewards(level, prices.loss * full, prices.by_class or prices.robots)
 
-    def counted(self, rate: str) -> Rewards:
-        """What is counted per unit time: loss, obsolescence, starvation, robots, or served."""
-        if rate == "served":
-            return self.rewards(self.levels.service_rates)
-        none = {"loss": 0.0, "starvation": 0.0, "obsolescence": 0.0, "robots": 0.0}
-        return self.costs(Costs(**(none | {rate: 1.0})))
+    @cached_property
+    def counted(self) -> dict[str, Rewards]:
+        """What is counted per unit time: starvation, loss, obsolescence, served, robots, level."""
+        none = {"starvation": 0.0, "loss": 0.0, "obsolescence": 0.0, "robots": 0.0}
+        return {rate: self.costs(Costs(**(none | {rate: 1.0}))) for rate in none} | {
+            "served": self.rewards(self.levels.service_rates),
+            "level": self.rewards(self.levels.pages),
+        }
 
     @cached_property
     def sojourn(self) -> Rewards:
@@ -238,7 +240,7 @@ class SwitchedQueue:
         Without obsolescence that is the number of pages in the system, by Little's law.
         """
         if self.levels.obsolescence == 0:
-            return self.rewards(level=self.levels.pages)
+            return self.counted["level"]
         return self.rewards(delivery=self.levels.sojourns())
 
     def earned(self, rewards: Rewards) -> Array:
@@ -288,11 +290,16 @@ class SwitchedQueue:
         Where that cannot be, nobody is, or in the empty queue without a robot the first class.
         """
         first, chosen, _ = self.options
-        decision = np.repeat(np.arange(len(first) - 1), np.diff(first))
-        fitting = np.flatnonzero(chosen == wanted.ravel()[decision])
+        fitting = np.flatnonzero(chosen == wanted.ravel()[self._decision])
         result = first[:-1].copy()
-        result[decision[fitting]] = fitting
+        result[self._decision[fitting]] = fitting
         return result
+
+    @cached_property
+    def _decision(self) -> IntArray:
+        """The decision of each option."""
+        number = np.diff(self.options[0])
+        return np.repeat(np.arange(len(number)), number)
 
     def towards(self, targets: Indices) -> IntArray:
         """The policy with these targets: one list of levels, or one for each state of environment.

@@ -237,10 +237,10 @@ def optimal_switching(scenario: Scenario) -> Optimum:
     NoOptimumError
         As `best_switching`, `best_targets_in_environment` or `best_choices_of`.
     """
-    if conditions.in_environment(scenario) is None:
-        return optimal_targets_in_environment(scenario)
     if scenario.robots is not None and conditions.robots_unlike(scenario) is None:
         return optimal_choices(scenario)
+    if conditions.in_environment(scenario) is None:
+        return optimal_targets_in_environment(scenario)
     return switching_optimum(best_switching(scenario))
 
 

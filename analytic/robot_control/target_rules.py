@@ -74,8 +74,8 @@ class RuleMeasures(NamedTuple):
 
 def _parts(queue: SwitchedQueue) -> list[Rewards]:
     """Rewards whose gains are the first six measures; then that of the sojourn times."""
-    rates = ("starvation", "loss", "obsolescence", "served", "robots")
-    return [*map(queue.counted, rates), queue.rewards(queue.levels.pages), queue.sojourn]
+    rates = ("starvation", "loss", "obsolescence", "served", "robots", "level")
+    return [*map(queue.counted.__getitem__, rates), queue.sojourn]
 
 
 def _measures(
@@ -117,7 +117,8 @@ def measures_of_targets(queue: SwitchedQueue, targets: Indices) -> RuleMeasures:
     parts = _parts(queue)
     shares = []
     if queue.levels.number**3 * int(targets[0]) <= _MOST_LEVELS:
-        shares = [queue.rewards(level) for level in np.eye(queue.levels.number)]
+        nothing = queue.rewards()
+        shares = [nothing._replace(level=each) for each in np.eye(queue.levels.number)]
     gains = target_gains(queue, targets, [*parts, *shares])
     recurrent = int(targets[-1]), int(min(targets[0], targets[1] + 1))
     levels = gains[len(parts) :] if shares else None

@@ -17,6 +17,7 @@ from analytic.indexing_queue.fixed_robots import best_fixed_number, static_optim
 from analytic.optimum import NoOptimumError, Optimum, rule_optimum
 from analytic.refusal import NoAnswerError
 from analytic.robot_control.scenario_queue import (
+    IN_ENVIRONMENT,
     OF_CLASSES,
     chain_fits,
     prices_in,
@@ -29,6 +30,7 @@ from analytic.robot_control.switched_queue import (
     best_policy,
     measures_of_policy,
 )
+from analytic.robot_modes import as_written
 from scenarios import Scenario
 from scenarios.arrays import Array, IntArray
 from scenarios.choices import NOBODY
@@ -39,13 +41,22 @@ _ALIKE = 1e-9
 _FEW_STATES = 6
 """States up to which two rules are told apart by the states in which they differ."""
 
+
+def environment_seen(scenario: Scenario) -> str | None:
+    """A rule that chooses classes sees the environment, if there is one."""
+    environment = scenario.robots.environment if scenario.robots else None
+    if environment is None or environment.seen:
+        return None
+    return "the best choices are not known where robots.environment.seen = false"
+
+
 PRICED: tuple[Condition, ...] = (
-    *OF_CLASSES,
     conditions.priced,
     response_unpriced,
+    environment_seen,
     chain_fits,
 )
-"""Conditions under which the best rule is known."""
+"""Further conditions under which the best rule is known."""
 
 
 def names_of_classes(robots: Robots) -> list[str]:
@@ -91,16 +102,14 @@ class ChoiceSearch:
 
     @property
     def tables(self) -> IntArray:
-        """The class that is switched on, shape (service phases, levels, combinations)."""
+        """The class that is switched on, shape (service phases, levels, modes)."""
         return self.queue.levels.by_phase(self.queue.switched(self.policy))
 
     @property
     def decision(self) -> list[Any]:
         """The choices as a scenario file has them."""
-        tables = self.tables
-        sizes = [size + 1 for size in self.queue.modes.sizes]
-        nested: list[Any] = tables.reshape(*tables.shape[:2], *sizes).tolist()
-        return nested[0] if _all_alike(tables) else nested
+        modes = self.queue.modes
+        return as_written(self.tables, modes, tuple(size + 1 for size in modes.sizes))
 
     @property
     def asked(self) -> Array:
@@ -131,11 +140,16 @@ class ChoiceSearch:
 
     def _state(self, place: tuple[int, int, int], *, several: bool) -> str:
         """A state in words; `several`: the service has several phases."""
-        phase, level, combination = place
-        numbers = self.queue.modes.active[combination].tolist()
+        phase, level, mode = place
+        numbers = self.queue.modes.active[mode].tolist()
         active = ", ".join(f"{n} {name}" for name, n in zip(self.classes, numbers, strict=True))
         of_phase = f" in phase {phase}" if several and level > 0 else ""
-        return f"{told(str(level), 'page')}{of_phase} and {active} active"
+        around = f", in state {self._around(mode)}" if self.queue.modes.states > 1 else ""
+        return f"{told(str(level), 'page')}{of_phase} and {active} active{around}"
+
+    def _around(self, mode: int) -> int:
+        """The state of the environment."""
+        return int(mode // self.queue.modes.combinations)
 
     def name_of(self, choice: int) -> str:
         """The class that is switched on, in words."""
@@ -150,6 +164,7 @@ class ChoiceSearch:
             active = zip(self.classes, self.queue.modes.active[place].tolist(), strict=True)
             row: dict[str, Any] = {"level": int(level)}
             row |= {} if alike else {"phase": int(phase)}
+            row |= {"state": self._around(place)} if self.queue.modes.states > 1 else {}
             row |= {f"{name} active": number for name, number in active}
             row["switched on"] = self.name_of(int(tables[phase, level, place]))
             yield row | {"occasions": float(counted[phase, level, place])}
@@ -191,7 +206,8 @@ def checked_queue(scenario: Scenario) -> SwitchedQueue:
         If the optimum is not known for such a system, or the chain is too large.
     """
     plain = scenario.with_("activation", None)
-    if reason := reason_against(PRICED, plain):
+    around = conditions.in_environment(scenario) is None
+    if reason := reason_against((IN_ENVIRONMENT if around else OF_CLASSES) + PRICED, plain):
         raise NoOptimumError(reason)
     return queue_of(plain)
 
@@ -249,7 +265,7 @@ def bounded_choices(scenario: Scenario, limit: Counted) -> tuple[ChoiceSearch, B
     total = queue.rewards(delivery=1.0) if limit.share else queue.rewards(level=1.0)
     process = queue.process(queue.costs(prices_in(scenario)))
     at_once = np.zeros(len(process.option_costs))
-    counted = queue.counted(limit.rate)
+    counted = queue.counted[limit.rate]
     priced, whole = (Rate(queue.by_state(queue.earned(each)), at_once) for each in (counted, total))
     return search, BoundedProcess(process, priced, whole, limit.above, limit.value)
 

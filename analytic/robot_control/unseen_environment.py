@@ -91,6 +91,8 @@ def too_many_lists(
     most, work : int
         Lists, and lists × (states of a level)³.
     """
+    if queue.levels.phases > 1:
+        return "lists of targets are compared with one phase of the service only"
     lists = number_of_lists(queue)
     size = queue.modes.number
     if lists > most:

@@ -33,7 +33,7 @@ from crawlsim.report.drawing import (
     plain,
     whole_numbers,
 )
-from crawlsim.report.rule_figures import NEVER_ASKED, draw_choices, draw_numbers, of_first_phase
+from crawlsim.report.rule_figures import NEVER_ASKED, draw_choices, draw_numbers, of_the_first
 from crawlsim.report.run_figures import plot_probes, plot_shared_probes
 from scenarios.arrays import Array
 from scenarios.text import counted, told
@@ -374,13 +374,14 @@ def plot_choices(search: ChoiceSearch, ax: Axes | None = None) -> Axes:
     Notes
     -----
     Active robots are counted after the event and before the decision. States in which the rule is
-    never asked are left white. Where the rule looks at the phase of the service, that of phase 0.
+    never asked are left white. Where the rule looks at the state of an environment or the phase of
+    the service, that of state 0 and phase 0.
     """
-    asked = search.asked[0] > 0
+    asked = search.asked[0, :, : search.queue.modes.combinations] > 0
     places = np.flatnonzero(asked.any(axis=0))
-    chosen = np.where(asked, search.tables[0], NEVER_ASKED)[:, places]
-    of_phase = of_first_phase(search.queue.levels.phases)
-    title = f"who is switched on after an event{of_phase}, cost {search.cost:.6g}"
+    chosen = np.where(asked, search.tables[0, :, : asked.shape[1]], NEVER_ASKED)[:, places]
+    first = of_the_first(search.queue.modes.states, search.queue.levels.phases)
+    title = f"who is switched on after an event{first}, cost {search.cost:.6g}"
     return draw_choices(chosen, search.queue.modes.active[places], search.classes, title, ax)
 
 

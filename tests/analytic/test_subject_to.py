@@ -190,7 +190,7 @@ def test_no_targets_that_keep_the_bound_cost_less(measure: str, above: bool, sta
     values = np.array([measure_of(bounded, rule, system) for rule in rules])
     costs = np.array([rule.cost(scenario.prices) for rule in rules])
     limit = float(np.median(values))
-    delivered = np.array([system.access * rule.mean_active for rule in rules])
+    delivered = np.array([system.modes.rates[0] * rule.mean_active for rule in rules])
     total = delivered if measure in SHARES else np.ones(len(rules))
     excess = (values - limit) * total * (-1 if above else 1)
     excess = np.where(np.abs(excess) < 1e-12, 0.0, excess)

@@ -300,7 +300,15 @@ def test_static_and_levels() -> None:
     ("changes", "target", "reason"),
     [
         ({"robots.access_time": {"deterministic": {"value": 2.0}}}, "switching", "not exponential"),
-        ({"buffer.service": {"erlang": {"shape": 2, "mean": 1.0}}}, "switching", "not exponential"),
+        ({"buffer.service": {"deterministic": {"value": 1.0}}}, "switching", "not of phase type"),
+        (
+            {
+                "buffer.service": {"erlang": {"shape": 2, "mean": 1.0}},
+                "robots.environment.seen": False,
+            },
+            "switching",
+            "one phase of the service only; with robots.environment.seen = true",
+        ),
         ({"costs.response": 1.0}, "switching", "prices the response"),
         ({"buffer.servers": 2}, "switching", "2 servers"),
         ({}, "free", "does not go with robots.environment"),

@@ -64,17 +64,25 @@ def random_choices(rng: np.random.Generator, sizes: tuple[int, ...], levels: int
     return table.tolist()
 
 
+def environment_of(scenario: Scenario) -> tuple[Any, Any]:
+    """Rates between the states of the environment, and speeds; one state where there is none."""
+    given = scenario.robots.environment if scenario.robots else None
+    return ([[0.0]], [1.0]) if given is None else (given.Q, given.speeds)
+
+
 def walked(scenario: Scenario, chosen: Any) -> tuple[dict[Any, float], float]:
     """States with their probabilities, and the cost, by walking event by event from the start.
 
-    From the words of the model: a state is (pages, phase of the service, active of each class);
-    `chosen(pages, phase, active)` says which class is switched on after a delivery or a service.
+    From the words of the model: a state is (pages, phase of the service, active of each class,
+    state of the environment); `chosen(pages, phase, active, around)` says which class is switched
+    on after a delivery or a service.
     """
     robots, buffer = scenario.robots, scenario.buffer
     assert robots is not None
     assert robots.classes is not None
     assert buffer is not None
     access = [each.access_time.rate for each in robots.classes]  # type: ignore[union-attr]
+    Q, speeds = environment_of(scenario)
     service: Any = buffer.service
     alpha, T = (
         ([1.0], [[-service.rate]]) if service.key == "exponential" else (service.alpha, service.T)
@@ -84,7 +92,7 @@ def walked(scenario: Scenario, chosen: Any) -> tuple[dict[Any, float], float]:
     top = buffer.waiting_places + 1
     costs = scenario.costs
     paid_robots = costs.robots if isinstance(costs.robots, tuple) else [costs.robots] * len(access)
-    start = (0, 0, tuple(each.available for each in robots.classes))
+    start = (0, 0, tuple(each.available for each in robots.classes), 0)
     places: dict[Any, int] = {}
     flows: list[tuple[int, Any, float]] = []
     paid: list[float] = []
@@ -93,36 +101,41 @@ def walked(scenario: Scenario, chosen: Any) -> tuple[dict[Any, float], float]:
     def plus(active: tuple[int, ...], index: int, step: int) -> tuple[int, ...]:
         return tuple(n + step * (k == index) for k, n in enumerate(active))
 
-    def decided(pages: int, phase: int, active: tuple[int, ...]) -> Any:
-        choice = chosen(pages, phase, active)
-        return pages, phase, active if choice < 0 else plus(active, choice, 1)
+    def decided(pages: int, phase: int, active: tuple[int, ...], around: int) -> Any:
+        choice = chosen(pages, phase, active, around)
+        return pages, phase, active if choice < 0 else plus(active, choice, 1), around
 
     while waiting:
         here = waiting.pop()
         if here in places:
             continue
         places[here] = len(places)
-        pages, phase, active = here
-        moves = []
-        for index, (rate, number) in enumerate(zip(access, active, strict=True)):
+        pages, phase, active, around = here
+        moves = [((*here[:3], other), rate) for other, rate in enumerate(Q[around])]
+        heard = [speeds[around] * rate for rate in access]
+        for index, (rate, number) in enumerate(zip(heard, active, strict=True)):
             fewer = plus(active, index, -1)
             begins = list(enumerate(alpha)) if pages == 0 else [(phase, 1.0)]
             moves += [
-                (decided(min(pages + 1, top), after, fewer), rate * number * p)
+                (decided(min(pages + 1, top), after, fewer, around), rate * number * p)
                 for after, p in begins
                 if number
             ]
         if pages == 1:
-            moves.append((decided(0, 0, active), ends[phase]))
+            moves.append((decided(0, 0, active, around), ends[phase]))
         if pages > 1:
-            moves += [(decided(pages - 1, j, active), ends[phase] * p) for j, p in enumerate(alpha)]
-            moves.append(((pages - 1, phase, active), gone * (pages - 1)))
+            moves += [
+                (decided(pages - 1, j, active, around), ends[phase] * p)
+                for j, p in enumerate(alpha)
+            ]
+            moves.append(((pages - 1, phase, active, around), gone * (pages - 1)))
         if pages:
-            moves += [((pages, j, active), T[phase][j]) for j in range(len(T)) if j != phase]
+            onward = enumerate(T[phase])  # the diagonal is no rate
+            moves += [((pages, j, active, around), rate) for j, rate in onward]
         moves = [(there, rate) for there, rate in moves if rate > 0]
         flows += [(places[here], there, rate) for there, rate in moves]
         waiting += [there for there, _ in moves]
-        lost = sum(rate * number for rate, number in zip(access, active, strict=True)) * (
+        lost = sum(rate * number for rate, number in zip(heard, active, strict=True)) * (
             pages == top
         )
         cost = costs.starvation * (pages == 0) + costs.loss * lost
@@ -150,28 +163,40 @@ def one_class_at_rest(active: tuple[int, ...], sizes: tuple[int, ...]) -> int:
     return next((k for k, size in enumerate(sizes) if active[k] < size), -1)
 
 
-@pytest.mark.parametrize("seed", range(9))
+def random_rule(
+    rng: np.random.Generator, sizes: tuple[int, ...], levels: int, states: int, kind: int
+) -> tuple[dict[str, Any], Any]:
+    """A rule as the file has it, and as `walked` asks it."""
+    if kind == 2:
+        targets = rng.integers(1, sum(sizes) + 1, size=levels).tolist()
+
+        def wanted(pages: int, _phase: int, active: tuple[int, ...], _around: int) -> int:
+            return one_class_at_rest(active, sizes) if sum(active) < targets[pages] else -1
+
+        return {"targets": targets}, wanted
+    tables = [[random_choices(rng, sizes, levels) for _ in range(1 + kind)] for _ in range(states)]
+    written: Any = tables if kind else [phases[0] for phases in tables]
+
+    def chosen(pages: int, phase: int, active: tuple[int, ...], around: int) -> int:
+        return entry(tables[around][phase if kind and pages else 0], pages, *active)
+
+    return {"choices": written if states > 1 else written[0]}, chosen
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_measures_against_a_walk(seed: int) -> None:
     # Choices by state, choices by state and phase of the service, and targets, which switch on the
-    # lowest-numbered robot.
+    # lowest-numbered robot; and of each with an environment that is seen, or in the last not.
     rng = np.random.default_rng(seed)
     sizes = tuple(int(n) for n in rng.integers(1, 4, size=int(rng.integers(1, 4))))
     places = int(rng.integers(0, 4))
     scenario = random_system(rng, sizes, places)
     kind = seed % 3
-    if kind == 2:
-        targets = rng.integers(1, sum(sizes) + 1, size=places + 2).tolist()
-        rule: dict[str, Any] = {"targets": targets}
-
-        def chosen(pages: int, _phase: int, active: tuple[int, ...]) -> int:
-            return one_class_at_rest(active, sizes) if sum(active) < targets[pages] else -1
-    else:
-        tables = [random_choices(rng, sizes, places + 2) for _ in range(1 + kind)]
-        rule = {"choices": tables if kind else tables[0]}
-
-        def chosen(pages: int, phase: int, active: tuple[int, ...]) -> int:
-            return entry(tables[phase if kind and pages else 0], pages, *active)
-
+    states = 1 if seed < 9 else 2
+    if states > 1:
+        environment = {"Q": [[-0.3, 0.3], [0.8, -0.8]], "speeds": [1.6, 0.4]}
+        scenario = scenario.with_("robots.environment", environment)
+    rule, chosen = random_rule(rng, sizes, places + 2, states, kind)
     changes = {"activation": {"switching": rule}}
     if kind == 1:
         changes |= {"buffer.service": {"phase-type": PHASES}}
@@ -184,14 +209,14 @@ def test_measures_against_a_walk(seed: int) -> None:
             rows.setdefault((each.measure, each.subject), []).append(each.value)
     expected = {
         ("control_cost", None): cost,
-        ("mean_active_robots", None): sum(p * sum(active) for (_, _, active), p in law.items()),
-        ("mean_in_system", None): sum(p * pages for (pages, _, _), p in law.items()),
-        ("level_probability", 0): sum(p for (pages, _, _), p in law.items() if pages == 0),
+        ("mean_active_robots", None): sum(p * sum(active) for (_, _, active, _), p in law.items()),
+        ("mean_in_system", None): sum(p * pages for (pages, _, _, _), p in law.items()),
+        ("level_probability", 0): sum(p for (pages, _, _, _), p in law.items() if pages == 0),
     }
     for index in range(len(sizes)):
-        mean = sum(p * active[index] for (_, _, active), p in law.items())
+        mean = sum(p * active[index] for (_, _, active, _), p in law.items())
         expected["mean_active_robots", index] = mean
-    if len(sizes) > 1:
+    if len(sizes) > 1 or states > 1:
         assert len(rows["starvation_probability", None]) == 2  # by two formulas
         assert len(rows["mean_active_robots", 0]) == 2
     for key, value in expected.items():
