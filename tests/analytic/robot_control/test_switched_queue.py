@@ -135,7 +135,7 @@ def test_the_best_choices_see_class_environment_and_phase() -> None:
 @pytest.mark.statistical
 @pytest.mark.thorough
 def test_the_best_choices_in_a_simulation() -> None:
-    """False alarms: 1e-3 for all measures together; the exchange moves the cost by a tenth."""
+    """False alarms: 1e-3 for all measures together. The exchange makes the cost 10 % larger."""
     found = optimize(far_and_near(), "switching")
     decided = far_and_near().with_(found.changes)
     predictions = predict(decided)[0]

@@ -329,7 +329,8 @@ def test_the_map_shows_the_states_in_which_the_rule_is_asked() -> None:
     assert cells.count() == len(list(search.table()))
 
 
-def test_two_closed_classes_are_refused() -> None:
+@pytest.mark.parametrize("where", ["classes", "environment"])
+def test_two_closed_classes_are_refused(where: str) -> None:
     # Always the class that rests by itself, and two of either: what it settles to is chance.
     table = np.full((2, 3, 3), -1)
     for level, first, second in np.ndindex(table.shape):
@@ -337,10 +338,25 @@ def test_two_closed_classes_are_refused() -> None:
             table[level, first, second] = 0 if first > second or (first == second == 0) else 1
     scenario = system((2, 2), [1.0, 0.5], 0, {"loss": 1.0})
     decided = scenario.with_("activation.switching.choices", table.tolist())
+    if where == "environment":
+        around = {"Q": [[-0.3, 0.3], [0.8, -0.8]], "speeds": [1.6, 0.4]}
+        decided = decided.with_("robots.environment", around)
     predicted, left_out = predict(decided)
     assert not [each for each in predicted if each.measure == "starvation_probability"]
     reasons = {each.source: each.reasons for each in left_out}
-    assert reasons["talim2001 (8), classes"] == ("its chain has 2 closed classes",)
+    assert reasons[f"talim2001 (8), {where}"] == ("its chain has 2 closed classes",)
+
+
+def test_phases_that_make_no_difference_may_have_choices_of_their_own() -> None:
+    # Both phases end at the same rate: the service is exponential, and the rule still sees them.
+    alike = {"phase-type": {"alpha": [0.5, 0.5], "T": [[-1.0, 0.0], [0.0, -1.0]]}}
+    scenario = load("one-fast-three-slow").with_("buffer.service", alike)
+    first = scenario.as_file()["activation"]["switching"]["choices"]
+    second = [[[0, 0, 0, 0], [-1] * 4], *first[1:3], *first[2:4]]
+    decided = scenario.with_("activation.switching.choices", [first, second])
+    values = [each.value for each in predict(decided)[0] if each.measure == "loss_rate"]
+    assert len(values) == 2
+    assert values[0] == pytest.approx(values[1], rel=1e-10)
 
 
 @pytest.mark.parametrize(
