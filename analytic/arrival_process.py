@@ -52,8 +52,10 @@ def total_rates(robots: Robots, activation: Activation | None) -> Array | None:
     ndarray, shape (robots + 1,)
     """
     rates = delivery_rates(robots)
-    if rates is None:
-        return None
+    return None if rates is None else _totals(robots, activation, rates)
+
+
+def _totals(robots: Robots, activation: Activation | None, rates: list[float]) -> Array:
     if len(rates) == 1:
         alike: Array = rates[0] * np.arange(robots.available + 1.0)
         return alike
@@ -130,7 +132,7 @@ def delivery_modes(robots: Robots, largest: int, activation: Activation | None =
         rates = rates[: largest + 1]
         return np.stack([-rates, rates], axis=1)[:, :, None, None]
     if robots.environment is not None:
-        return environment_modes(robots, robots.environment, largest)
+        return environment_modes(robots, robots.environment, largest, activation)
     own = []
     for time, _ in access_times(robots):
         matrices = gap_map(time)
@@ -141,10 +143,13 @@ def delivery_modes(robots: Robots, largest: int, activation: Activation | None =
     return as_modes(Independent(tuple(own[index] for index in classes)))
 
 
-def environment_modes(robots: Robots, environment: Environment, largest: int) -> Array:
+def environment_modes(
+    robots: Robots, environment: Environment, largest: int, activation: Activation | None = None
+) -> Array:
     """D0 and D1 of robots with exponential access times in an environment.
 
-    While r are active, ``D1 = r lambda diag(speeds)`` and ``D0 = Q - D1``.
+    With ``lambda`` the deliveries of all that are active together at speed 1,
+    ``D1 = lambda diag(speeds)`` and ``D0 = Q - D1``.
 
     Returns
     -------
@@ -152,8 +157,8 @@ def environment_modes(robots: Robots, environment: Environment, largest: int) ->
     """
     rates = rates_at_speed_one(robots)
     assert rates is not None
-    delivered = rates[0] * np.diag(environment.speeds)
-    modes = np.arange(largest + 1.0)[:, None, None] * delivered
+    totals = _totals(robots, activation, rates)[: largest + 1]
+    modes = totals[:, None, None] * np.diag(environment.speeds)
     return np.stack([np.array(environment.Q) - modes, modes], axis=1)
 
 

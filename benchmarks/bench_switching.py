@@ -19,8 +19,9 @@ from racing import about, compared, write
 
 from analytic.decision_process import policy_iteration
 from analytic.phase_type import PhaseLaw
-from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.switched_queue import Levels, SwitchedQueue
 from analytic.robot_control.target_rules import best_targets
+from analytic.robot_modes import Modes
 from papers import talim2001
 from scenarios.sections import Costs
 
@@ -30,10 +31,10 @@ WIDTH = 1e-9
 LARGEST_GENERAL = 12_000
 
 
-def queue(capacity: int, available: int) -> ControlledQueue:
+def queue(capacity: int, available: int) -> SwitchedQueue:
     """Load one with as many robots as places."""
     service = PhaseLaw(np.ones(1), np.array([[-1.0]]))
-    return ControlledQueue(1 / capacity, available, service, 0.0, capacity)
+    return SwitchedQueue(Levels(service, 0.0, capacity), Modes((1 / capacity,), (available,)))
 
 
 def timed(work: Callable[[], Any], rounds: int) -> float:
@@ -47,17 +48,17 @@ def timed(work: Callable[[], Any], rounds: int) -> float:
     return statistics.median(seconds)
 
 
-def general(system: ControlledQueue) -> Any:
+def general(system: SwitchedQueue) -> Any:
     """The optimum by the general solver."""
-    balanced = np.full(system.levels, min(system.capacity, system.available))
-    process = system.process(system.rewards(PRICES))
-    return policy_iteration(process, system.options_of(balanced), tolerance=WIDTH)
+    balanced = np.full(system.levels.number, min(system.levels.capacity, system.modes.available))
+    process = system.process(system.costs(PRICES))
+    return policy_iteration(process, system.towards(balanced), tolerance=WIDTH)
 
 
 def measured(capacity: int, available: int, rounds: int) -> dict[str, Any]:
     """Seconds of both solvers, the optimum, its width and the iterations."""
     system = queue(capacity, available)
-    rewards = system.rewards(PRICES)
+    rewards = system.costs(PRICES)
     found = best_targets(system, rewards, tolerance=WIDTH)
     seconds = timed(lambda: best_targets(system, rewards, tolerance=WIDTH), rounds)
     entry = {"K": capacity, "N": available, "states": system.states, "seconds": seconds}

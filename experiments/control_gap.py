@@ -83,7 +83,7 @@ def control_gap(scenario: Scenario) -> list[RuleCost]:
     free = optimal_thresholds(scenario)
     level, level_cost = best_level(queue, costs)
     curves = best_curves(queue, costs)
-    levels = range(1, queue.levels, queue.phases)
+    levels = range(1, queue.levels.number, queue.levels.phases)
     simple = [int(n) for n in level_targets(queue, level)[[0, *levels]]]
     rows: list[tuple[str, str, str, float | None, Mapping[str, Any] | None]] = [
         ("fixed number", "none", f"{fixed.decision['robots']} robots", fixed.cost, fixed.changes),

@@ -13,10 +13,11 @@ from matplotlib.figure import Figure as Drawing
 from analytic.indexing_queue import mm1k_levels
 from analytic.phase_type import PhaseLaw
 from analytic.robot_control import static_cost, switching_curves
-from analytic.robot_control.controlled_queue import ControlledQueue
 from analytic.robot_control.optimal_targets import Solved, solved
+from analytic.robot_control.switched_queue import Levels, SwitchedQueue
 from analytic.robot_control.switching import best_switching
 from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
+from analytic.robot_modes import Modes
 from analytic.targets import optimize
 from crawlsim.report import plot_switching_policy
 from papers import talim_process
@@ -102,15 +103,15 @@ _COLUMNS = {
 # --- the tables -----------------------------------------------------------------------------------
 
 
-def queue(access: float, capacity: int, available: int) -> ControlledQueue:
+def queue(access: float, capacity: int, available: int) -> SwitchedQueue:
     """The paper's queue, with mean service time 1."""
     service = PhaseLaw(np.ones(1), np.array([[-SERVICE]]))
-    return ControlledQueue(access, available, service, 0.0, capacity)
+    return SwitchedQueue(Levels(service, 0.0, capacity), Modes((access,), (available,)))
 
 
-def optimum(system: ControlledQueue, price: float) -> Solved:
+def optimum(system: SwitchedQueue, price: float) -> Solved:
     """The optimal rule for a price of starvation."""
-    return solved(system, system.rewards(Costs(loss=1.0, starvation=price)))
+    return solved(system, system.costs(Costs(loss=1.0, starvation=price)))
 
 
 def true_price(row: Printed) -> float:

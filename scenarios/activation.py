@@ -146,8 +146,14 @@ class Free(Keyed[tuple[tuple[tuple[Count, ...], ...], ...]]):
 
 
 def _shape(targets: Any) -> str:
-    rows = targets if isinstance(targets, list | tuple) else ()
-    return "<nested>" if any(isinstance(row, list | tuple) for row in rows) else "<flat>"
+    inner = [row for row in _listed(targets) if isinstance(row, list | tuple)]
+    if any(isinstance(each, list | tuple) for row in inner for each in row):
+        return "<twice nested>"
+    return "<nested>" if inner else "<flat>"
+
+
+def _listed(given: Any) -> Any:
+    return given if isinstance(given, list | tuple) else ()
 
 
 def _nested(given: Any) -> Any:
@@ -175,15 +181,17 @@ _Choices = Annotated[
 class SwitchingRule(Section):
     """Target numbers of active robots by level, or one such list per service phase.
 
-    Where the robots have an environment, one such list per state of that. Or the class of the
-    robot that is switched on, by level and active robots of each class (`scenarios.choices`).
+    Where the robots have an environment, one such list per state of that, or for each of its
+    states one per service phase. Or the class of the robot that is switched on, by level and active
+    robots of each class (`scenarios.choices`).
     """
 
     one_of: ClassVar[tuple[tuple[str, ...], ...]] = (("targets", "choices"),)
     targets: (
         Annotated[
             Annotated[tuple[Count, ...], Tag("<flat>")]
-            | Annotated[tuple[tuple[Count, ...], ...], Tag("<nested>")],
+            | Annotated[tuple[tuple[Count, ...], ...], Tag("<nested>")]
+            | Annotated[tuple[tuple[tuple[Count, ...], ...], ...], Tag("<twice nested>")],
             Discriminator(_shape),
         ]
         | None
@@ -202,14 +210,14 @@ class SwitchingRule(Section):
 
     @property
     def rows(self) -> tuple[tuple[int, ...], ...]:
-        """The lists of targets: one per service phase or state of the environment, or only one.
+        """The lists of targets: one per service phase, state of the environment or both, or one.
 
         None of them where there are choices.
         """
-        if self.targets is None:
-            return ()
-        nested = bool(self.targets) and isinstance(self.targets[0], tuple)
-        return self.targets if nested else (self.targets,)  # type: ignore[return-value]  # narrowed by `nested`
+        rows: Any = () if self.targets is None else (self.targets,)
+        while rows and rows[0] and isinstance(rows[0][0], tuple):
+            rows = tuple(row for each in rows for row in each)
+        return rows  # type: ignore[no-any-return]  # as deep as they are given
 
 
 class Switching(Keyed[SwitchingRule]):

@@ -52,11 +52,19 @@ def tells_classes_apart(robots: Robots | None, rule: object) -> bool:
     return robots is not None and robots.classes is not None and isinstance(rule, Switching)
 
 
+def tables_of(robots: Robots, rule: Switching) -> tuple[int, int]:
+    """How many states of the environment, and phases of the service, a rule tells apart.
+
+    Its lists of targets, or tables of choices, are in this order.
+    """
+    tables = len(rule.targets if rule.choices is None else choices_of(robots, rule))
+    states = 1 if robots.environment is None or tables == 1 else robots.environment.states
+    return states, tables // states
+
+
 def looks_at_service(robots: Robots | None, rule: Switching) -> bool:
-    """Whether the rule has a table for each phase of the service, or perhaps of an environment."""
-    if robots is None or rule.choices is None:
-        return len(rule.targets) > 1
-    return _depth(rule.choices) > len(class_sizes(robots)) + 1
+    """Whether the rule has a table for each phase of the service."""
+    return robots is not None and tables_of(robots, rule)[1] > 1
 
 
 def choices_of(robots: Robots, rule: Switching) -> IntArray:
@@ -67,7 +75,8 @@ def choices_of(robots: Robots, rule: Switching) -> IntArray:
 
     Returns
     -------
-    ndarray of int, shape (service phases or 1, levels, combinations)
+    ndarray of int, shape (tables, levels, combinations)
+        One table for each state of the environment and phase of the service that are told apart.
     """
     sizes = class_sizes(robots)
     if rule.choices is not None:
@@ -84,7 +93,7 @@ def choices_of(robots: Robots, rule: Switching) -> IntArray:
 
 
 def check_choices(rule: Switching, buffer: Buffer, robots: Robots) -> None:
-    """Refuse choices that do not fit the classes, the levels and the phases of the service.
+    """Refuse choices that do not fit the classes, the levels and what else is seen.
 
     Raises
     ------
@@ -97,15 +106,46 @@ def check_choices(rule: Switching, buffer: Buffer, robots: Robots) -> None:
         raise refused("needs robots.classes", key=key, value=rule.choices)
     levels = (buffer.capacity + 1, "level 0 … waiting_places + servers")
     shape = [levels, *_numbers_of(classes)]
-    if _depth(rule.choices) > len(shape):
-        if buffer.servers > 1:
-            allowed = f"must be one list: {buffer.servers} servers have no one service phase"
-            raise refused(allowed, key=key, value=rule.choices)
-        seen = seen_phases(buffer.service)
-        phases = 1 if seen is None else len(seen.alpha)
-        shape = [(phases, "phase of the service"), *shape]
+    more = _depth(rule.choices) - len(shape)
+    shape = [*_told_apart(more, buffer, robots, key, rule.choices), *shape]
     for place, choice in _entries(rule.choices, shape, key):
         _check_choice(choice, place[-len(classes) - 1 :], classes, _named(key, place))
+
+
+def check_targets(rule: Switching, buffer: Buffer, robots: Robots) -> None:
+    """Refuse targets that do not fit the levels and what else is seen.
+
+    Raises
+    ------
+    ScenarioError
+        Naming the entry of ``activation.switching.targets``.
+    """
+    key = "activation.switching.targets"
+    given = rule.root.targets
+    shape = _told_apart(_depth(given) - 1, buffer, robots, key, given)
+    levels = (buffer.capacity + 1, "level 0 … waiting_places + servers")
+    for _ in _entries(given, [*shape, levels], key):
+        pass
+
+
+def _told_apart(
+    more: int, buffer: Buffer, robots: Robots, key: str, given: Any
+) -> list[tuple[int, str]]:
+    """What the outer lists of a rule are for: states of the environment, phases of the service."""
+    around = robots.environment
+    states = 1 if around is None else around.states
+    outer = []
+    if more > 0 and around is not None and states > 1:
+        if not around.seen:
+            raise refused("must be one list: robots.environment.seen = false", key=key, value=given)
+        outer.append((states, "state of the environment"))
+    if more > len(outer):
+        if buffer.servers > 1:
+            allowed = f"must be one list: {buffer.servers} servers have no one service phase"
+            raise refused(allowed, key=key, value=given)
+        seen = seen_phases(buffer.service)
+        outer.append((1 if seen is None else len(seen.alpha), "phase of the service"))
+    return outer
 
 
 def _numbers_of(classes: tuple[RobotClass, ...]) -> Iterator[tuple[int, str]]:

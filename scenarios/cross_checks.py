@@ -17,13 +17,12 @@ from scenarios.activation import (
     switches_one_at_a_time,
 )
 from scenarios.base import LARGEST, QUOTE, SMALLEST, listed, one_of
-from scenarios.choices import check_choices
+from scenarios.choices import check_choices, check_targets
 from scenarios.columns import Column, given_numbers
 from scenarios.deliveries import Independent, Marked, joint_size
-from scenarios.environment import Environment
 from scenarios.errors import refused
 from scenarios.fleet import access_times, numbers_by_class, priced_alone
-from scenarios.laws import Exponential, Law, PhaseType
+from scenarios.laws import Exponential, Law
 from scenarios.measures import MEASURES
 from scenarios.page_data import page_service_times
 from scenarios.probing import check_probing
@@ -295,34 +294,7 @@ def _switching_fits(scenario: System) -> None:
     if rule.choices is not None:
         check_choices(rule, buffer, scenario.robots)
         return
-    key = "activation.switching.targets"
-    levels = buffer.capacity + 1
-    for row in rule.targets:
-        if len(row) != levels:
-            entries = counted(levels, "entry")
-            allowed = f"must have {entries}, one per level 0 … waiting_places + servers"
-            raise refused(allowed, key=key, value=row)
-    environment = scenario.robots.environment
-    if environment is not None:
-        _one_list_per_state(rule, environment, key)
-        return
-    if len(rule.targets) > 1 and buffer.servers > 1:
-        allowed = f"must be one list: with {buffer.servers} servers there is no one service phase"
-        raise refused(allowed, key=key, value=rule.root.targets)
-    phases = len(buffer.service.alpha) if isinstance(buffer.service, PhaseType) else 1
-    if len(rule.targets) not in (1, phases):
-        allowed = f"must be one list, or {phases}, one per phase of the phase-type service"
-        raise refused(allowed, key=key, value=rule.root.targets)
-
-
-def _one_list_per_state(rule: Switching, environment: Environment, key: str) -> None:
-    nested = rule.root.targets is not None and isinstance(rule.root.targets[0], tuple)
-    if nested and not environment.seen:
-        allowed = "must be one list: robots.environment.seen = false"
-        raise refused(allowed, key=key, value=rule.root.targets)
-    if nested and len(rule.targets) != environment.states:
-        allowed = f"must be one list, or {environment.states}, one per state of the environment"
-        raise refused(allowed, key=key, value=rule.root.targets)
+    check_targets(rule, buffer, scenario.robots)
 
 
 def _environment_fits(scenario: System) -> None:

@@ -198,9 +198,9 @@ class Robots(Section):
         return self
 
     def _check_environment(self) -> None:
-        if self.access_time is None:
-            other = "deliveries" if self.classes is None else "classes"
-            raise refused(f"goes with access_time, not with {other}", key="environment")
+        if self.deliveries is not None:
+            allowed = "goes with access_time or classes, not with deliveries"
+            raise refused(allowed, key="environment")
         if self.host_spacing is not None:
             raise refused("does not go with host_spacing", key="environment")
 

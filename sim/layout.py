@@ -12,7 +12,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Static, Switching, These, Threshold
 from scenarios.arrays import Array
-from scenarios.choices import looks_at_service
+from scenarios.choices import looks_at_service, tables_of
 from scenarios.deliveries import joint_size
 from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Exponential, PhaseType
@@ -143,16 +143,15 @@ def service_by_phase(scenario: Scenario) -> PhaseType | None:
     looks = isinstance(rule, Switching) and looks_at_service(scenario.robots, rule)
     if buffer is None or not (isinstance(rule, Free) or looks):
         return None
-    if targets_by_environment(scenario):
-        return None
     return seen_phases(buffer.service)
 
 
-def targets_by_environment(scenario: Scenario) -> bool:
-    """Whether switching has a list of targets for each state of the environment."""
+def told_apart(scenario: Scenario) -> tuple[int, int]:
+    """How many states of the environment, and phases of the service, a rule of switching sees."""
     rule = scenario.activation
-    environment = scenario.robots.environment if scenario.robots else None
-    return environment is not None and isinstance(rule, Switching) and len(rule.targets) > 1
+    if scenario.robots is None or not isinstance(rule, Switching):
+        return 1, 1
+    return tables_of(scenario.robots, rule)
 
 
 def places_of_robots(scenario: Scenario) -> dict[int, int]:

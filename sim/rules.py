@@ -124,6 +124,11 @@ def is_heard(place: int, active: int) -> bool:
     return place < active
 
 
+def row_of_tables(state: int, phase: int, phases: int) -> int:
+    """Which table of a rule counts in a state of the environment and a phase of the service."""
+    return state * phases + phase
+
+
 def switches_on(active: int, target: int) -> bool:
     """Whether one robot more is switched on, both numbers taken after the event (talim2001)."""
     return active < target

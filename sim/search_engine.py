@@ -40,7 +40,7 @@ from sim.layout import (
     robots_at_levels,
     robots_when_empty,
     service_by_phase,
-    targets_by_environment,
+    told_apart,
     top_level,
 )
 from sim.page_changes import PageChanges
@@ -340,11 +340,14 @@ class SearchEngine:
     def _row_of_targets(self) -> Callable[[float, int], int]:
         """Says which list of targets counts at a time and a level."""
         path, service = self._environment, self._service
-        if path is not None and targets_by_environment(self._scenario):
-            return lambda now, _level: path.states[piece_at(path.speed, now)]
-        if service is not None:
-            return lambda now, level: service.phase(now) if level else 0
-        return lambda _now, _level: 0
+        states, phases = told_apart(self._scenario)
+
+        def row(now: float, level: int) -> int:
+            state = path.states[piece_at(path.speed, now)] if path and states > 1 else 0
+            phase = service.phase(now) if service and phases > 1 and level else 0
+            return rules.row_of_tables(state, phase, phases)
+
+        return row if states * phases > 1 else lambda _now, _level: 0
 
     def _fleet_by_phases(self, rule: Free, source: PageSource) -> Robots:
         """Robots of whom the level and the phases say how many are active."""

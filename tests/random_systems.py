@@ -264,7 +264,7 @@ def search_engines(draw: Any) -> Tables:
             "retries": draw(st.integers(0, 2)),
         }
     if "access_time" in robots and draw(st.booleans()):
-        _split_into_classes(draw, tables)
+        split_into_classes(draw, tables)
     return draw(perhaps_by_state(tables))
 
 
@@ -303,7 +303,7 @@ def changing_search_engines(draw: Any) -> Tables:
     return tables
 
 
-def _split_into_classes(draw: Any, tables: Tables) -> None:
+def split_into_classes(draw: Any, tables: Tables) -> None:
     """Give some of the robots other access times; a fixed number is sometimes one by class."""
     robots = tables["robots"]
     available = robots.pop("available")

@@ -169,11 +169,9 @@ class QueueOverTime:
         states = self.rules(pieces(scenario, 0.0, scenario.run.horizon)[0]).generator.shape[0]
         row = np.zeros(states)
         if isinstance(scenario.activation, Switching):
-            if robots.classes is not None:
-                row[combinations(class_sizes(robots)) - 1] = 1.0
-                return row
-            for state, share in enumerate(start_of_environment(robots).tolist()):
-                row[(robots.available + 1) * state + robots.available] = share
+            law = start_of_environment(robots)
+            number = combinations(class_sizes(robots))
+            row[number * np.arange(1, len(law) + 1) - 1] = law  # every robot is active
             return row
         rule = scenario.activation
         empty = rule.when_empty if isinstance(rule, Free) else robots_at(scenario)(0)

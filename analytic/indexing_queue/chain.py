@@ -20,8 +20,8 @@ import scipy
 from numpy.typing import NDArray
 
 from analytic.phase_type import PhaseLaw
+from analytic.robot_modes import Modes
 from scenarios.arrays import Array, IntArray
-from scenarios.choices import active_by_class, steps_of
 
 if TYPE_CHECKING:
     from scipy.sparse import coo_array
@@ -265,23 +265,16 @@ def _without_stays(moves: Moves) -> Moves:
     return {entering: matrices for entering, matrices in moves.items() if matrices.any()}
 
 
-def switching_chain(
-    rate: float,
-    available: int,
-    targets: Sequence[Sequence[int]],
-    service: PhaseLaw,
-    patience: PhaseLaw,
-    capacity: int,
+def switched_chain(
+    modes: Modes, choices: IntArray, service: PhaseLaw, patience: PhaseLaw, capacity: int
 ) -> QueueChain:
-    """The chain under rate-limited switching; the arrival phase is the number of active robots.
+    """The chain of robots that are switched on one at a time; the arrival phase is their mode.
 
     Parameters
     ----------
-    rate : float
-        Accesses per unit time of one active robot.
-    available : int
-    targets : sequence of sequence of int
-        Targets by level, one row per service phase, or a single row.
+    modes : Modes
+    choices : ndarray of int, shape (service phases or 1, levels, modes)
+        As `analytic.robot_modes.choices_by_mode`.
     service, patience : PhaseLaw
     capacity : int
         Pages that the buffer holds, the one in service included.
@@ -289,172 +282,44 @@ def switching_chain(
     Notes
     -----
     talim2001, section 2: a robot is switched off by its delivery; then, and at a service
-    completion, one robot is switched on if fewer are active than the target after the event.
+    completion, one robot may be switched on. A change of the environment is no such occasion.
+    docs/theory/switching.md.
     """
-    counts = np.arange(available + 1.0)
+    here = np.arange(modes.number)
+    moved = np.column_stack([modes.more, here])  # NOBODY is -1, the last entry
+    changes = np.kron(modes.changes, np.eye(modes.combinations))
+    heard = modes.heard
     levels = range(capacity + 1)
 
-    def switched(level: int, step: int) -> Array:
-        rows = targets if level > 0 else targets[:1]
-        return np.stack([_switched(available, row[level], step) for row in rows])
-
-    def delivered(level: int) -> Moves:
-        after = min(level + 1, capacity)
-        return {after - level: rate * counts[:, None] * switched(after, step=-1)}
-
-    pages = np.stack([np.zeros_like(counts), rate * counts])
-    return QueueChain(
-        arrivals=tuple(_without_stays(delivered(level)) for level in levels),
-        turnover=tuple(switched(max(level - 1, 0), step=0) for level in levels),
-        batch_rates=np.repeat(pages[None], capacity + 1, axis=0)[..., None],
-        active=np.repeat(counts[None], capacity + 1, axis=0)[..., None],
-        accepted=np.array([[0, int(level < capacity)] for level in levels]),
-        service=service,
-        patience=patience,
-        start=available,
-    )
-
-
-def switching_chain_in_environment(
-    rate: float,
-    available: int,
-    targets: Sequence[Sequence[int]],
-    environment: tuple[Array, Array],
-    service: PhaseLaw,
-    patience: PhaseLaw,
-    capacity: int,
-) -> QueueChain:
-    """The chain under rate-limited switching in a common environment of the robots.
-
-    The arrival phase is ``(available + 1) e + r`` in state e of the environment with r active
-    robots. A change of the environment is no occasion to switch a robot on.
-
-    Parameters
-    ----------
-    rate : float
-        Accesses per unit time of one active robot at speed 1.
-    available : int
-    targets : sequence of sequence of int
-        Targets by level, one row per state of the environment, or a single row.
-    environment : ndarray, shape (states, states), and ndarray, shape (states,)
-        Q, the generator of the environment, and the speeds.
-    service, patience : PhaseLaw
-    capacity : int
-        Pages that the buffer holds, the one in service included.
-
-    Notes
-    -----
-    docs/theory/switching.md, "A common environment".
-    """
-    generator, speeds = environment
-    counts = np.arange(available + 1.0)
-    rows = list(targets) if len(targets) > 1 else [targets[0]] * len(speeds)
-    levels = range(capacity + 1)
-    heard = np.multiply.outer(rate * speeds, counts)
-
-    def by_state(level: int, step: int) -> Array:
-        blocks = [_switched(available, row[level], step) for row in rows]
-        matrix: Array = scipy.linalg.block_diag(*blocks)
-        return matrix
-
-    changes = np.kron(generator - np.diag(np.diag(generator)), np.eye(len(counts)))
+    def decided(level: int, before: IntArray) -> Array:
+        """Where robots go on from modes after an event, one matrix per service phase."""
+        rows = choices if level > 0 else choices[:1]
+        matrices = np.zeros((len(rows), len(here), len(here)))
+        matrices[np.arange(len(rows))[:, None], here, moved[before, rows[:, level, before]]] = 1.0
+        return matrices
 
     def moves(level: int) -> Moves:
         after = min(level + 1, capacity)
-        delivered = heard.reshape(-1, 1) * by_state(after, step=-1)
-        if after == level:
-            return {0: (changes + delivered)[None]}
-        return {0: changes[None], 1: delivered[None]}
+        total: Moves = {0: changes[None]} if modes.states > 1 else {}
+        for rates, fewer in zip(heard.T, modes.fewer.T, strict=True):
+            # a mode without such a robot has the rate 0, wherever it would go
+            delivered = rates[:, None] * decided(after, np.maximum(fewer, 0))
+            total[after - level] = total.get(after - level, 0.0) + delivered
+        return total
 
-    pages = np.stack([np.zeros(heard.size), heard.ravel()])
-    active = np.tile(counts, len(speeds))
+    pages = np.stack([np.zeros(modes.number), modes.deliveries])
+    active = modes.active.sum(axis=1, dtype=float)
     return QueueChain(
         arrivals=tuple(_without_stays(moves(level)) for level in levels),
-        turnover=tuple(by_state(max(level - 1, 0), step=0)[None] for level in levels),
+        turnover=tuple(decided(max(level - 1, 0), here) for level in levels),
         batch_rates=np.repeat(pages[None], capacity + 1, axis=0)[..., None],
         active=np.repeat(active[None], capacity + 1, axis=0)[..., None],
         accepted=np.array([[0, int(level < capacity)] for level in levels]),
         service=service,
         patience=patience,
-        start=available,
+        start=modes.combinations - 1,
+        by_class=modes.active.T.astype(float),
     )
-
-
-def switching_chain_of_classes(
-    rates: Array,
-    sizes: tuple[int, ...],
-    choices: IntArray,
-    service: PhaseLaw,
-    patience: PhaseLaw,
-    capacity: int,
-) -> QueueChain:
-    """The chain of robots of several classes that are switched on one at a time.
-
-    The arrival phase is the combination of the numbers of active robots of each class.
-
-    Parameters
-    ----------
-    rates : ndarray, shape (classes,)
-        Accesses per unit time of one active robot of each class.
-    sizes : tuple of int
-        Robots of each class.
-    choices : ndarray of int, shape (service phases or 1, levels, combinations)
-        As `scenarios.choices.choices_of`.
-    service, patience : PhaseLaw
-    capacity : int
-        Pages that the buffer holds, the one in service included.
-
-    Notes
-    -----
-    docs/theory/switching.md, "Robots that are not alike".
-    """
-    active = active_by_class(sizes)
-    steps = steps_of(sizes)
-    here = np.arange(len(active))
-    moved = np.append(steps, 0)  # NOBODY is -1, the last entry
-    levels = range(capacity + 1)
-
-    def decided(level: int, before: IntArray) -> Array:
-        """Where robots go on from combinations after an event, one matrix per service phase."""
-        rows = choices if level > 0 else choices[:1]
-        leads = before + moved[rows[:, level, before]]
-        matrices = np.zeros((len(rows), len(here), len(here)))
-        matrices[np.arange(len(rows))[:, None], here, leads] = 1.0
-        return matrices
-
-    def delivered(level: int) -> Moves:
-        after = min(level + 1, capacity)
-        total: Array = np.zeros(1)
-        for rate, numbers, step in zip(rates, active.T, steps, strict=True):
-            # a combination without such a robot has the rate 0, wherever it would go
-            before = np.where(numbers > 0, here - step, here)
-            total = total + (rate * numbers)[:, None] * decided(after, before)
-        return {after - level: total}
-
-    pages = np.stack([np.zeros(len(active)), active @ rates])
-    return QueueChain(
-        arrivals=tuple(_without_stays(delivered(level)) for level in levels),
-        turnover=tuple(decided(max(level - 1, 0), here) for level in levels),
-        batch_rates=np.repeat(pages[None], capacity + 1, axis=0)[..., None],
-        active=np.repeat(active.sum(axis=1, dtype=float)[None], capacity + 1, axis=0)[..., None],
-        accepted=np.array([[0, int(level < capacity)] for level in levels]),
-        service=service,
-        patience=patience,
-        start=len(active) - 1,
-        by_class=active.T.astype(float),
-    )
-
-
-def _switched(available: int, target: int, step: int) -> Array:
-    """Where the number of active robots goes at an event: by `step`, then up one if below target.
-
-    Shape (available + 1, available + 1), a zero row where `step` is not possible.
-    """
-    change = np.zeros((available + 1, available + 1))
-    for active in range(-step, available + 1):
-        left = active + step
-        change[active, left + (1 if left < target else 0)] = 1.0
-    return change
 
 
 def dense_generator(chain: QueueChain) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,9 +20,7 @@ from analytic.indexing_queue.chain import (
     QueueChain,
     controlled_chain,
     free_chain,
-    switching_chain,
-    switching_chain_in_environment,
-    switching_chain_of_classes,
+    switched_chain,
 )
 from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
 from analytic.indexing_queue.marginals import (
@@ -49,10 +48,11 @@ from analytic.indexing_queue.solution import (
 )
 from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, phase_count
 from analytic.refusal import NoAnswerError, Remembered
+from analytic.robot_modes import choices_by_mode, modes_of
 from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
-from scenarios.choices import choices_of, class_sizes, combinations
+from scenarios.choices import class_sizes, combinations, tells_classes_apart
 from scenarios.deliveries import joint_size
 from scenarios.sections import Costs
 from scenarios.text import counted
@@ -156,18 +156,10 @@ def chain_under(scenario: Scenario, settings: Piece) -> QueueChain:
     if isinstance(rule, Switching):
         rates = rates_at_speed_one(robots)
         assert rates is not None
-        if robots.classes is not None:
-            paces = settings.robot_speed * np.array(rates)
-            choices = choices_of(robots, rule)
-            sizes = class_sizes(robots)
-            return switching_chain_of_classes(paces, sizes, choices, service, patience, capacity)
-        rate = settings.robot_speed * rates[0]
-        if (environment := robots.environment) is not None:
-            around = np.array(environment.Q), np.array(environment.speeds)
-            return switching_chain_in_environment(
-                rate, robots.available, rule.targets, around, service, patience, capacity
-            )
-        return switching_chain(rate, robots.available, rule.targets, service, patience, capacity)
+        switched = modes_of(robots, settings.robot_speed * np.array(rates))
+        choices = choices_by_mode(robots, rule)
+        chain = switched_chain(switched, choices, service, patience, capacity)
+        return chain if tells_classes_apart(robots, rule) else replace(chain, by_class=None)
     modes = settings.robot_speed * delivery_modes(robots, max(most_active(scenario), 1), rule)
     if isinstance(rule, Free):
         numbers = [np.array(level) for level in rule.root]

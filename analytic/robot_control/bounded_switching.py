@@ -24,8 +24,8 @@ from analytic.bounded_process import (
     share_of_first,
 )
 from analytic.optimum import NoOptimumError, NoRuleError
-from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
 from analytic.robot_control.optimal_targets import solved
+from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
 from analytic.robot_control.switching import Indices, SwitchingSearch, check_size, queue_of
 from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
 from scenarios import Scenario
@@ -37,7 +37,7 @@ _MOST_TRIED = 2000
 """Lists of targets up to which all are compared, and that are tried elsewhere."""
 
 
-def measure_of(limit: Counted, rule: RuleMeasures, queue: ControlledQueue) -> float:
+def measure_of(limit: Counted, rule: RuleMeasures, queue: SwitchedQueue) -> float:
     """The measure that is bounded, under a rule."""
     counted = {
         "loss": rule.loss_rate,
@@ -46,23 +46,15 @@ def measure_of(limit: Counted, rule: RuleMeasures, queue: ControlledQueue) -> fl
         "robots": rule.mean_active,
         "served": rule.throughput,
     }[limit.rate]
-    return counted / (queue.access * rule.mean_active) if limit.share else counted
+    return counted / (queue.modes.rates[0] * rule.mean_active) if limit.share else counted
 
 
-def excess_of(limit: Counted, queue: ControlledQueue) -> Rewards:
+def excess_of(limit: Counted, queue: SwitchedQueue) -> Rewards:
     """By how much the bound is broken, per unit time: 0 or less where it is kept."""
-    nothing = np.zeros(queue.levels)
-    if limit.rate == "served":
-        counted = queue.served
-    else:
-        none = {"loss": 0.0, "starvation": 0.0, "obsolescence": 0.0, "robots": 0.0}
-        counted = queue.rewards(Costs(**(none | {limit.rate: 1.0})))
-    if limit.share:
-        total = Rewards(nothing, nothing + queue.access)
-    else:
-        total = Rewards(nothing + 1.0, nothing)
+    total = queue.rewards(delivery=1.0) if limit.share else queue.rewards(level=1.0)
     sign = -1.0 if limit.above else 1.0
-    return Rewards(nothing, nothing).plus(sign, counted).plus(-sign * limit.value, total)
+    priced = queue.rewards().plus(sign, queue.counted[limit.rate])
+    return priced.plus(-sign * limit.value, total)
 
 
 class _Rule(NamedTuple):
@@ -153,11 +145,11 @@ def switching_within(scenario: Scenario, bounded: Counted) -> BoundedSwitching:
 class _Problem:
     """The rules of a queue, with their costs and their excess over a bound."""
 
-    def __init__(self, queue: ControlledQueue, costs: Costs, bounded: Counted) -> None:
+    def __init__(self, queue: SwitchedQueue, costs: Costs, bounded: Counted) -> None:
         self._queue = queue
         self._costs = costs
         self._bounded = bounded
-        self._base = queue.rewards(costs)
+        self._base = queue.costs(costs)
         self._extra = excess_of(bounded, queue)
         self._tried: dict[bytes, _Rule | None] = {}
         self.lower = 0.0
@@ -183,8 +175,8 @@ class _Problem:
     def improved(self, inside: _Rule, outside: _Rule) -> _Rule:
         """A cheaper rule that keeps the bound: of all where they are few, else near these two."""
         best = inside
-        levels = self._queue.levels
-        targets = self._queue.available + 1
+        levels = self._queue.levels.number
+        targets = self._queue.modes.available + 1
         if levels * math.log(targets) <= math.log(_FEW):
             for each in product(range(targets), repeat=levels):
                 best = self._better(np.array(each), best)
@@ -200,7 +192,7 @@ class _Problem:
         return best
 
     def _better(self, targets: Indices, than: _Rule) -> _Rule:
-        if targets[0] < 1 or targets.min() < 0 or targets.max() > self._queue.available:
+        if targets[0] < 1 or targets.min() < 0 or targets.max() > self._queue.modes.available:
             return than
         key = targets.tobytes()
         if key not in self._tried and len(self._tried) >= _MOST_TRIED:
@@ -224,7 +216,7 @@ class _Problem:
 
     def _rule(self, targets: Indices) -> _Rule:
         measures = measures_of_targets(self._queue, targets)
-        total = self._queue.access * measures.mean_active if self._bounded.share else 1.0
+        total = self._queue.modes.rates[0] * measures.mean_active if self._bounded.share else 1.0
         over = (measure_of(self._bounded, measures, self._queue) - self._bounded.value) * total
         excess = -over if self._bounded.above else over
         if abs(excess) <= ALIKE * total:

@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytic import conditions
-from analytic.arrival_process import rates_at_speed_one
 from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, reason_against
 from analytic.optimum import NoOptimumError, Optimum, rule_optimum
-from analytic.phase_type import PhaseLaw, exponential_rate
-from analytic.robot_control.controlled_queue import ControlledQueue
-from analytic.robot_control.environment import (
-    QueueInEnvironment,
-    SeenOptimum,
-    TargetMeasures,
-    best_in_environment,
-    measures_in_environment,
+from analytic.robot_control.scenario_queue import (
+    IN_ENVIRONMENT,
+    chain_fits,
+    queue_of,
+    response_unpriced,
+)
+from analytic.robot_control.switched_queue import (
+    Measures,
+    Rewards,
+    SwitchedQueue,
+    best_policy,
+    measures_of_policy,
 )
 from analytic.robot_control.unseen_environment import (
     UnseenOptimum,
@@ -30,59 +33,53 @@ from analytic.robot_control.unseen_environment import (
     number_of_lists,
     too_many_lists,
 )
+from analytic.robot_modes import as_written
 from scenarios import Scenario
 
 Indices = NDArray[np.integer[Any]]
-
-MOST_STATES = 20_000
-"""States of the chain."""
 
 _AT_ONCE = (10**5, 10**8)
 """Lists, and lists × (states of a level)³, up to which the best one is found beside the targets by
 state: a second."""
 
-CHAIN: tuple[Condition, ...] = (
-    conditions.has_buffer,
-    conditions.in_environment,
-    conditions.one_server,
-    conditions.pages_leave_the_queue_alone,
-    conditions.markovian_accesses,
-    conditions.exponential_service,
-    conditions.exponential_patience_or_none,
-)
-"""Conditions under which a rule of level, environment and active robots makes a chain of these."""
-
-
-def response_unpriced(scenario: Scenario) -> str | None:
-    """[costs] does not price the response time."""
-    priced = scenario.prices.response
-    return "[costs] prices the response time of robots in an environment" if priced else None
-
-
 PRICED: tuple[Condition, ...] = (
-    *CHAIN,
+    *IN_ENVIRONMENT,
     conditions.priced,
-    conditions.one_price_of_robots,
     response_unpriced,
+    chain_fits,
 )
-"""Conditions under which the cost of such a rule is known."""
+"""Conditions under which the best targets are known."""
 
 
-def queue_of(scenario: Scenario) -> QueueInEnvironment:
-    """The queue of a scenario that meets `CHAIN`; its [activation] is ignored."""
-    buffer, robots = buffer_and_robots(scenario)
-    environment = robots.environment
-    rates = rates_at_speed_one(robots)
-    service = exponential_rate(conditions.service_law(scenario))
-    law = conditions.patience_of(scenario)
-    obsolescence = 0.0 if law is None else exponential_rate(law)
-    assert environment is not None
-    assert rates is not None
-    assert service is not None
-    assert obsolescence is not None
-    single = PhaseLaw(np.ones(1), np.array([[-service]]))
-    queue = ControlledQueue(rates[0], robots.available, single, obsolescence, buffer.capacity)
-    return QueueInEnvironment(queue, np.array(environment.Q), np.array(environment.speeds))
+class SeenOptimum(NamedTuple):
+    """The best targets where the environment is seen.
+
+    Attributes
+    ----------
+    targets : ndarray of int, shape (states, levels with their phases)
+    cost : float
+        Per unit time.
+    lower : float
+        No rule of level, environment and active robots costs less.
+    """
+
+    targets: Indices
+    cost: float
+    lower: float
+
+
+def best_seen(queue: SwitchedQueue, costs: Rewards) -> SeenOptimum:
+    """The best targets for each state of the environment, and a bound below every rule.
+
+    Should the optimum be no target rule, the targets are those up to which it switches on without a
+    gap, with their own cost; the bound is that of the optimum.
+    """
+    best = best_policy(queue, costs)
+    targets = queue.targets(best.policy)
+    policy = queue.towards(targets)
+    own = np.array_equal(policy, best.policy)
+    cost = best.cost if own else queue.gain(policy, costs)
+    return SeenOptimum(targets, cost, min(max(best.lower, 0.0), cost))
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,7 @@ class EnvironmentSearch:
     time_unit : str
     sees : bool
         Whether the rule of the scenario sees the environment.
-    queue : QueueInEnvironment
+    queue : SwitchedQueue
     seen : SeenOptimum
     unseen : UnseenOptimum or None
         None where it was not searched for.
@@ -105,7 +102,7 @@ class EnvironmentSearch:
     scenario: str
     time_unit: str
     sees: bool
-    queue: QueueInEnvironment
+    queue: SwitchedQueue
     seen: SeenOptimum
     unseen: UnseenOptimum | None
 
@@ -122,20 +119,26 @@ class EnvironmentSearch:
         return self.seen.cost if self.sees or self.unseen is None else self.unseen.cost
 
     @property
-    def measures(self) -> TargetMeasures:
+    def measures(self) -> Measures:
         """What it does in the long run."""
-        return measures_in_environment(self.queue, self.targets)
+        return measures_of_policy(self.queue, self.queue.towards(self.targets))
 
     @property
     def decision(self) -> list[Any]:
         """The targets as a scenario file has them."""
-        rows: list[list[int]] = self.targets.tolist()
-        return rows[0] if all(row == rows[0] for row in rows) else rows
+        targets = self.queue.levels.by_phase(self.targets.T)
+        return as_written(targets, self.queue.modes, ())
 
     @property
     def rows(self) -> list[tuple[str, Indices]]:
-        """Targets by level: of each state of the environment where it is seen, and unseen."""
-        named = [(f"seen, state {e}", row) for e, row in enumerate(self.seen.targets)]
+        """Targets by level: of each state of the environment and phase where seen, and unseen."""
+        by_phase = self.queue.levels.by_phase(self.seen.targets.T)
+        states, phases = range(by_phase.shape[2]), range(len(by_phase))
+        named = [
+            (f"seen, state {e}" + (f", phase {j}" if len(by_phase) > 1 else ""), by_phase[j, :, e])
+            for e in states
+            for j in phases
+        ]
         return named if self.unseen is None else [*named, ("unseen", self.unseen.targets)]
 
     def table(self) -> Iterator[dict[str, Any]]:
@@ -147,7 +150,7 @@ class EnvironmentSearch:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the table should know."""
         bound = f"no rule that sees the environment costs less than {self.seen.lower:.10g}"
-        active = f"{self.measures.mean_active:.4g} active robots on average"
+        active = f"{self.measures.active.sum():.4g} active robots on average"
         if self.unseen is None:
             reason = too_many_lists(self.queue)
             if reason is None:
@@ -179,14 +182,12 @@ def best_targets_in_environment(scenario: Scenario) -> EnvironmentSearch:
     if reason := reason_against(PRICED, scenario.with_("activation", None)):
         raise NoOptimumError(reason)
     queue = queue_of(scenario)
-    if queue.states > MOST_STATES:
-        raise NoOptimumError(f"its chain has {queue.states} states, limit {MOST_STATES}")
-    costs = scenario.prices
+    costs = queue.costs(scenario.prices)
     _, robots = buffer_and_robots(scenario)
     sees = robots.environment is not None and robots.environment.seen
     at_once = too_many_lists(queue, *_AT_ONCE) is None
     unseen = best_unseen(queue, costs) if at_once or not sees else None
-    seen = best_in_environment(queue, costs)
+    seen = best_seen(queue, costs)
     return EnvironmentSearch(scenario.name, scenario.time_unit, sees, queue, seen, unseen)
 
 

@@ -9,26 +9,19 @@ import numpy as np
 
 from analytic import conditions
 from analytic.formula import Formula, Values, dependent
-from analytic.robot_control import environment_search, unlike_search
-from analytic.robot_control.environment import (
-    TargetMeasures,
-    best_in_environment,
-    measures_in_environment,
-)
+from analytic.robot_control import scenario_queue
+from analytic.robot_control.scenario_queue import measures_in
 from analytic.robot_control.static import static_cost, static_loss_rate, static_starvation
+from analytic.robot_control.switched_queue import best_policy, measures_of_policy
 from analytic.robot_control.switching import MOST_LEVELS, best_switching, queue_of
 from analytic.robot_control.target_rules import (
     RuleMeasures,
     is_covered,
     measures_of_targets,
 )
-from analytic.robot_control.unlike_robots import (
-    ChoiceMeasures,
-    best_choices,
-    measures_of_choices,
-)
 from scenarios import Scenario
 from scenarios.activation import Switching
+from scenarios.choices import tells_classes_apart
 from scenarios.sections import Costs
 
 LARGEST = 10**9
@@ -116,66 +109,29 @@ def falling_targets(scenario: Scenario) -> str | None:
     return None if work <= LARGEST else f"robots × levels² is {work:.2g}, limit {LARGEST:.0g}"
 
 
-@lru_cache(maxsize=8)
-def _measures_in_environment(scenario: Scenario) -> TargetMeasures:
-    """Measures of the rule of a scenario that meets `_IN_ENVIRONMENT`."""
-    assert isinstance(scenario.activation, Switching)
-    queue = environment_search.queue_of(scenario)
-    targets = np.array(scenario.activation.targets)
-    return measures_in_environment(queue, np.broadcast_to(targets, queue.shape[1::-1]))
-
-
-def _switching_in_environment(scenario: Scenario) -> Values:
-    rule = _measures_in_environment(scenario)
-    yield "starvation_probability", None, rule.starvation
-    yield "loss_rate", None, rule.loss_rate
-    yield "mean_active_robots", None, rule.mean_active
-    yield "throughput", None, rule.throughput
-    for level, probability in enumerate(rule.levels.tolist()):
-        yield "level_probability", level, probability
-
-
-def _least_cost_in_environment(scenario: Scenario) -> Values:
-    queue = environment_search.queue_of(scenario)
-    yield "control_cost", None, best_in_environment(queue, scenario.prices).lower
-
-
-@lru_cache(maxsize=8)
-def _measures_of_classes(scenario: Scenario) -> ChoiceMeasures:
-    """Measures of the rule of a scenario that meets `_OF_CLASSES`."""
-    queue = unlike_search.queue_of(scenario)
-    return measures_of_choices(queue, unlike_search.policy_in(scenario, queue))
-
-
-def _switching_of_classes(scenario: Scenario) -> Values:
-    rule = _measures_of_classes(scenario)
+def _switching_by_mode(scenario: Scenario) -> Values:
+    rule = measures_in(scenario)
     yield "starvation_probability", None, rule.starvation
     yield "loss_rate", None, rule.loss_rate
     yield "mean_active_robots", None, float(rule.active.sum())
-    for index, mean in enumerate(rule.active.tolist()):
-        yield "mean_active_robots", index, mean
+    if tells_classes_apart(scenario.robots, scenario.activation):
+        for index, mean in enumerate(rule.active.tolist()):
+            yield "mean_active_robots", index, mean
     yield "throughput", None, rule.throughput
     for level, probability in enumerate(rule.levels.tolist()):
         yield "level_probability", level, probability
 
 
-def _least_cost_of_classes(scenario: Scenario) -> Values:
-    queue = unlike_search.queue_of(scenario)
-    best = best_choices(queue, queue.costs_of(unlike_search.prices_in(scenario)))
+def _least_cost_by_mode(scenario: Scenario) -> Values:
+    queue = scenario_queue.queue_of(scenario)
+    best = best_policy(queue, queue.costs(scenario_queue.prices_in(scenario)))
     yield "control_cost", None, max(best.lower, 0.0)
 
 
 @dependent
-def classes_fit(scenario: Scenario) -> str | None:
-    """The chain of levels and active robots of each class has at most 2000 states."""
-    states = unlike_search.number_of_states(scenario)
-    return None if states <= LARGEST_GENERAL else f"its chain has {states} states"
-
-
-@dependent
-def environment_fits(scenario: Scenario) -> str | None:
-    """The chain of levels, environment and active robots has at most 2000 states."""
-    states = environment_search.queue_of(scenario).states
+def few_states(scenario: Scenario) -> str | None:
+    """The chain of levels, active robots and environment has at most 2000 states."""
+    states = scenario_queue.queue_of(scenario).states
     return None if states <= LARGEST_GENERAL else f"its chain has {states} states"
 
 
@@ -217,18 +173,18 @@ _SWITCHING = (
 )
 
 _IN_ENVIRONMENT = (
-    *environment_search.CHAIN,
+    *scenario_queue.IN_ENVIRONMENT,
     conditions.no_host_spacing,
     conditions.resolved_activation,
     switching,
-    environment_fits,
+    few_states,
 )
 
 _OF_CLASSES = (
-    *unlike_search.CHAIN,
+    *scenario_queue.OF_CLASSES,
     conditions.resolved_activation,
     switching,
-    classes_fit,
+    few_states,
 )
 
 FORMULAS: tuple[Formula, ...] = (
@@ -315,16 +271,18 @@ FORMULAS: tuple[Formula, ...] = (
         number="(8), environment",
         quantity="starvation, loss rate, active robots and levels of targets in an environment",
         latex=r"\begin{split}"
-        r"\pi Q&=0,\qquad\sum_{q,e,r}\pi_{q,e,r}=1,\qquad S=\sum_{e,r}\pi_{0,e,r},\qquad "
-        r"L=\lambda\sum_{e,r}s_er\,\pi_{K,e,r}\\"
-        r"\bar r&=\sum_{q,e,r}r\,\pi_{q,e,r},\qquad p_q=\sum_{e,r}\pi_{q,e,r},\qquad "
-        r"\text{switched on after an event iff }r<n_{e,q}"
+        r"\pi Q&=0,\qquad\sum_{q,e,\mathbf{r}}\pi_{q,e,\mathbf{r}}=1,\qquad "
+        r"S=\sum_{e,\mathbf{r}}\pi_{0,e,\mathbf{r}},\qquad "
+        r"L=\sum_{e,\mathbf{r}}\pi_{K,e,\mathbf{r}}\sum_ks_e\lambda_kr_k\\"
+        r"\bar r_k&=\sum_{q,e,\mathbf{r}}r_k\,\pi_{q,e,\mathbf{r}},\qquad "
+        r"p_q=\sum_{e,\mathbf{r}}\pi_{q,e,\mathbf{r}},\qquad "
+        r"\text{after an event one of class }a_{q,e,\mathbf{r}}\text{ is switched on}"
         r"\end{split}",
-        function=measures_in_environment,
+        function=measures_of_policy,
         kind="exact",
         origin="own",
-        conditions=_IN_ENVIRONMENT,
-        evaluate=_switching_in_environment,
+        conditions=(*_IN_ENVIRONMENT, scenario_queue.settles),
+        evaluate=_switching_by_mode,
     ),
     Formula(
         paper="talim2001",
@@ -332,21 +290,22 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="least cost of any rule that switches robots on one at a time and sees their "
         "environment",
         latex=r"\begin{split}"
-        r"\theta=c_{q,e,r}&+\mu\,1_{q>0}\left[\min\limits_aV(q-1,e,r+a)-V(q,e,r)\right]\\"
-        r"&+\lambda s_er\left[\min\limits_aV(\min(q+1,K),e,r-1+a)-V(q,e,r)\right]"
-        r"+\sum_fQ_{e,f}V(q,f,r)\\"
-        r"c_{q,e,r}&=c_{\mathrm{starv}}1_{q=0}+c_{\mathrm{loss}}\,\lambda s_er\,1_{q=K}"
-        r"+c_{\mathrm{rob}}\,r,\qquad a\in\{0,1\}"
+        r"\theta=c_{q,e,\mathbf{r}}&+\mu\,1_{q>0}\left[\min\limits_aV(q-1,e,\mathbf{r}+\mathbf{e}_a)"
+        r"-V(q,e,\mathbf{r})\right]\\"
+        r"&+\sum_ks_e\lambda_kr_k\left[\min\limits_aV(\min(q+1,K),e,\mathbf{r}-\mathbf{e}_k"
+        r"+\mathbf{e}_a)-V(q,e,\mathbf{r})\right]+\sum_fQ_{e,f}V(q,f,\mathbf{r})\\"
+        r"c_{q,e,\mathbf{r}}&=c_{\mathrm{starv}}1_{q=0}"
+        r"+\sum_kr_k\left(c_{\mathrm{loss}}\,s_e\lambda_k1_{q=K}+c_k\right)"
         r"\end{split}",
-        function=best_in_environment,
+        function=best_policy,
         kind="lower bound",
         origin="own",
         conditions=(
             *_IN_ENVIRONMENT,
             conditions.priced,
-            environment_search.response_unpriced,
+            scenario_queue.response_unpriced,
         ),
-        evaluate=_least_cost_in_environment,
+        evaluate=_least_cost_by_mode,
     ),
     Formula(
         paper="talim2001",
@@ -361,11 +320,11 @@ FORMULAS: tuple[Formula, ...] = (
         r"p_q=\sum_{\mathbf{r}}\pi_{q,\mathbf{r}},\qquad "
         r"\text{after an event one of class }a_{q,\mathbf{r}}\text{ is switched on}"
         r"\end{split}",
-        function=measures_of_choices,
+        function=measures_of_policy,
         kind="exact",
         origin="own",
-        conditions=(*_OF_CLASSES, unlike_search.settles),
-        evaluate=_switching_of_classes,
+        conditions=(*_OF_CLASSES, scenario_queue.settles),
+        evaluate=_switching_by_mode,
     ),
     Formula(
         paper="talim2001",
@@ -379,15 +338,15 @@ FORMULAS: tuple[Formula, ...] = (
         r"c_{q,\mathbf{r}}&=c_{\mathrm{starv}}1_{q=0}"
         r"+\sum_kr_k\left(c_{\mathrm{loss}}\,\lambda_k1_{q=K}+c_k\right)"
         r"\end{split}",
-        function=best_choices,
+        function=best_policy,
         kind="lower bound",
         origin="own",
         conditions=(
             *_OF_CLASSES,
             conditions.priced,
-            unlike_search.response_unpriced,
+            scenario_queue.response_unpriced,
         ),
-        evaluate=_least_cost_of_classes,
+        evaluate=_least_cost_by_mode,
     ),
 )
 """The index: paper, number, quantity, function, kind, conditions."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.decision_process import evaluate, policy_iteration
-from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
+from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
 from analytic.robot_control.target_rules import best_targets, is_covered, measures_of_targets
 from scenarios.sections import Costs
 
@@ -45,12 +45,12 @@ class Solved(NamedTuple):
     lower: float
 
 
-def solved(queue: ControlledQueue, rewards: Rewards, targets: Indices | None = None) -> Solved:
+def solved(queue: SwitchedQueue, rewards: Rewards, targets: Indices | None = None) -> Solved:
     """The best targets for a cost per unit time.
 
     Parameters
     ----------
-    queue : ControlledQueue
+    queue : SwitchedQueue
     rewards : Rewards
     targets : ndarray of int, shape (levels,), optional
         Where to begin; otherwise so many robots that the load is one.
@@ -61,12 +61,12 @@ def solved(queue: ControlledQueue, rewards: Rewards, targets: Indices | None = N
     is used where that leaves the bounds apart, and for every other queue.
     """
     if targets is None:
-        balanced = max(int(queue.service_rates.max() / queue.access), 1)
-        targets = np.full(queue.levels, min(balanced, queue.available))
+        balanced = max(int(queue.levels.service_rates.max() / queue.modes.rates[0]), 1)
+        targets = np.full(queue.levels.number, min(balanced, queue.modes.available))
     if not is_covered(queue):
         return _generally(queue, rewards, targets)
     structured = best_targets(queue, rewards, targets)
-    largest = float(np.abs(rewards.over(np.arange(queue.available + 1))).max())
+    largest = float(np.abs(queue.earned(rewards)).max())
     fast = Solved(structured.targets, structured.gain, structured.lower)
     if structured.gain - structured.lower <= WIDTH * largest or queue.states > MOST_GENERAL:
         return fast
@@ -75,17 +75,16 @@ def solved(queue: ControlledQueue, rewards: Rewards, targets: Indices | None = N
     return best._replace(lower=max(fast.lower, other.lower))
 
 
-def _generally(queue: ControlledQueue, rewards: Rewards, targets: Indices) -> Solved:
+def _generally(queue: SwitchedQueue, rewards: Rewards, targets: Indices) -> Solved:
     """The same for any queue, by policy iteration on its decision process.
 
     Should the optimum be no target rule, the targets are those up to which it switches on without
     a gap at each level, with their own cost; the bound is that of the optimum.
     """
     process = queue.process(rewards)
-    optimum = policy_iteration(process, queue.options_of(targets))
-    on = np.logical_and.accumulate(queue.switches_on(optimum.policy)[:, :-1], axis=1)
-    targets = on.sum(axis=1)
-    return Solved(targets, evaluate(process, queue.options_of(targets)).gain, optimum.lower)
+    optimum = policy_iteration(process, queue.towards(targets))
+    (targets,) = queue.targets(optimum.policy)
+    return Solved(targets, evaluate(process, queue.towards(targets)).gain, optimum.lower)
 
 
 class _Point(NamedTuple):
@@ -100,10 +99,10 @@ class _Point(NamedTuple):
 class _Problem:
     """Minimise ``c + w A / B``: c a cost, A the sojourn times and B the number of pages served."""
 
-    def __init__(self, queue: ControlledQueue, costs: Costs) -> None:
+    def __init__(self, queue: SwitchedQueue, costs: Costs) -> None:
         self.queue = queue
         self.costs = costs
-        self.base = queue.rewards(costs)
+        self.base = queue.costs(costs)
         self.price = costs.response
         self.count = 0
         self.best = self._solve(self.base, None)
@@ -111,7 +110,7 @@ class _Problem:
     def solve(self, sojourn: float, served: float) -> _Point:
         """The best rule for ``c + sojourn · A + served · B``; it may be the best of all so far."""
         return self._tried(
-            self.base.plus(sojourn, self.queue.sojourn).plus(served, self.queue.served)
+            self.base.plus(sojourn, self.queue.sojourn).plus(served, self.queue.counted["served"])
         )
 
     @property
@@ -121,8 +120,8 @@ class _Problem:
 
     def most_served(self) -> float:
         """A bound above the throughput of every rule."""
-        none = self.base.plus(-1.0, self.base)
-        return -self._tried(none.plus(-1.0, self.queue.served)).solution.lower
+        fewest = self.queue.rewards().plus(-1.0, self.queue.counted["served"])
+        return -self._tried(fewest).solution.lower
 
     def _tried(self, linear: Rewards) -> _Point:
         point = self._solve(linear, self.best.solution.targets)
@@ -190,7 +189,7 @@ def _bounded(problem: _Problem, parent: _Interval, edges: tuple[float, float]) -
     return best
 
 
-def with_response(queue: ControlledQueue, costs: Costs) -> Solved:
+def with_response(queue: SwitchedQueue, costs: Costs) -> Solved:
     """The best targets, and a bound below every rule, where the mean response has a price.
 
     Notes

@@ -11,19 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic import conditions
-from analytic.arrival_process import delivery_rates
-from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, reason_against
 from analytic.optimum import NoOptimumError, Optimum, rule_optimum
-from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, moment
-from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.phase_type import moment
+from analytic.robot_control import scenario_queue
 from analytic.robot_control.environment_search import optimal_targets_in_environment
 from analytic.robot_control.optimal_targets import MOST_GENERAL, solved, with_response
-from analytic.robot_control.target_rules import (
-    RuleMeasures,
-    is_covered,
-    measures_of_targets,
-)
+from analytic.robot_control.switched_queue import SwitchedQueue
+from analytic.robot_control.target_rules import RuleMeasures, is_covered, measures_of_targets
 from analytic.robot_control.unlike_search import optimal_choices
 from scenarios import Scenario
 from scenarios.sections import Costs
@@ -88,7 +83,7 @@ class SwitchingSearch:
     scenario : str
         Its name.
     time_unit : str
-    queue : ControlledQueue
+    queue : SwitchedQueue
     costs : Costs
     targets : ndarray of int, shape (levels,)
     lower_bound : float
@@ -97,7 +92,7 @@ class SwitchingSearch:
 
     scenario: str
     time_unit: str
-    queue: ControlledQueue = field(repr=False)
+    queue: SwitchedQueue = field(repr=False)
     costs: Costs = field(repr=False)
     targets: Indices
     lower_bound: float
@@ -115,9 +110,8 @@ class SwitchingSearch:
     @property
     def rows(self) -> list[list[int]]:
         """Targets by level, a list for each phase of the service."""
-        first = self.targets[:1]
-        rest = self.targets[1:].reshape(-1, self.queue.phases)
-        return [[int(n) for n in (*first, *column)] for column in rest.T]
+        rows: list[list[int]] = self.queue.levels.by_phase(self.targets).tolist()
+        return rows
 
     @property
     def decision(self) -> list[Any]:
@@ -136,7 +130,7 @@ class SwitchingSearch:
         targets = np.array(self.rows[phase])
         if np.any(np.diff(targets) > 0):
             raise ValueError(f"the targets {targets.tolist()} increase with the level")
-        return switching_curves(targets, self.queue.available)
+        return switching_curves(targets, self.queue.modes.available)
 
     def table(self) -> Iterator[dict[str, Any]]:
         """Targets and probability of each level."""
@@ -171,7 +165,7 @@ _COVERED: tuple[Condition, ...] = (
 )
 
 
-def queue_of(scenario: Scenario) -> ControlledQueue:
+def queue_of(scenario: Scenario) -> SwitchedQueue:
     """The queue of a scenario; its [activation] is ignored.
 
     Raises
@@ -183,31 +177,20 @@ def queue_of(scenario: Scenario) -> ControlledQueue:
     reason = reason_against(_COVERED, plain)
     if reason:
         raise NoOptimumError(reason)
-    buffer, robots = buffer_and_robots(scenario)
-    law = conditions.service_law(scenario)
-    rate = exponential_rate(law)
-    single = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else None
-    service = single or as_phase_type(law)
-    patience = conditions.patience_of(scenario)
-    rates = delivery_rates(robots)
-    obsolescence = 0.0 if patience is None else exponential_rate(patience)
-    assert service is not None
-    assert rates is not None
-    assert obsolescence is not None
-    capacity = buffer.capacity
-    return ControlledQueue(rates[0], robots.available, service, obsolescence, capacity)
+    return scenario_queue.queue_of(scenario)
 
 
-def check_size(queue: ControlledQueue, costs: Costs) -> None:
+def check_size(queue: SwitchedQueue, costs: Costs) -> None:
     """Refuse a queue whose solution would take very long."""
     general = MOST_QUOTIENT if costs.response else MOST_GENERAL
     most = MOST_STATES if is_covered(queue) else general
     states = queue.states
     if states > most:
         raise NoOptimumError(f"its chain has {states} states, limit {most}")
-    if queue.levels > MOST_LEVELS:
-        raise NoOptimumError(f"levels × service phases is {queue.levels - 1}, limit {MOST_LEVELS}")
-    work = queue.available * queue.levels**2
+    levels = queue.levels.number
+    if levels > MOST_LEVELS:
+        raise NoOptimumError(f"levels × service phases is {levels - 1}, limit {MOST_LEVELS}")
+    work = queue.modes.available * levels**2
     if is_covered(queue) and work > MOST_WORK:
         raise NoOptimumError(f"robots × levels² is {work:.2g}, limit {MOST_WORK:.0e}")
 
@@ -235,14 +218,14 @@ def best_switching(scenario: Scenario) -> SwitchingSearch:
     costs = scenario.prices
     check_size(queue, costs)
     plain = not costs.response
-    best = solved(queue, queue.rewards(costs)) if plain else with_response(queue, costs)
+    best = solved(queue, queue.costs(costs)) if plain else with_response(queue, costs)
     name = scenario.name
     unit = scenario.time_unit
     search = SwitchingSearch(name, unit, queue, costs, best.targets, best.lower)
     lower = best.lower
     if not plain:  # another bound: the least cost without the response, and a response without wait
-        without = solved(queue, queue.rewards(costs)).lower
-        lower = max(lower, without + costs.response * moment(queue.service, 1))
+        without = solved(queue, queue.costs(costs)).lower
+        lower = max(lower, without + costs.response * moment(queue.levels.service, 1))
     return replace(search, lower_bound=min(max(lower, 0.0), search.cost))
 
 
@@ -254,10 +237,10 @@ def optimal_switching(scenario: Scenario) -> Optimum:
     NoOptimumError
         As `best_switching`, `best_targets_in_environment` or `best_choices_of`.
     """
-    if conditions.in_environment(scenario) is None:
-        return optimal_targets_in_environment(scenario)
     if scenario.robots is not None and conditions.robots_unlike(scenario) is None:
         return optimal_choices(scenario)
+    if conditions.in_environment(scenario) is None:
+        return optimal_targets_in_environment(scenario)
     return switching_optimum(best_switching(scenario))
 
 

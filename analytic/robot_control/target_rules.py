@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from analytic.markov import closed_classes, stationary_sparse
-from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
+from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
 from scenarios.arrays import Array
 from scenarios.sections import Costs
 
@@ -72,21 +72,18 @@ class RuleMeasures(NamedTuple):
         return math.fsum(price * term for price, term in terms if price)
 
 
-def _parts(queue: ControlledQueue) -> list[Rewards]:
+def _parts(queue: SwitchedQueue) -> list[Rewards]:
     """Rewards whose gains are the first six measures; then that of the sojourn times."""
-    empty = {"loss": 0.0, "starvation": 0.0, "obsolescence": 0.0, "robots": 0.0}
-    one = {name: queue.rewards(Costs(**(empty | {name: 1.0}))) for name in empty}
-    level = Rewards(queue.pages.astype(float), np.zeros(queue.levels))
-    order = (one["starvation"], one["loss"], one["obsolescence"], queue.served)
-    return [*order, one["robots"], level, queue.sojourn]
+    rates = ("starvation", "loss", "obsolescence", "served", "robots", "level")
+    return [*map(queue.counted.__getitem__, rates), queue.sojourn]
 
 
 def _measures(
-    queue: ControlledQueue, gains: Array, recurrent: tuple[int, int], levels: Array | None
+    queue: SwitchedQueue, gains: Array, recurrent: tuple[int, int], levels: Array | None
 ) -> RuleMeasures:
     """The measures, with the identity of flows asserted."""
     starved, lost, obsolete, served, active, level, sojourn = map(float, gains)
-    delivered = queue.access * active
+    delivered = queue.modes.rates[0] * active
     imbalance = abs(delivered - lost - obsolete - served)
     assert imbalance <= _IMBALANCE * max(delivered, 1e-300), imbalance
     response = sojourn / served if served > 0 else math.nan
@@ -94,12 +91,12 @@ def _measures(
     return RuleMeasures(*flows, *recurrent, response=response, levels=levels)
 
 
-def measures_of_targets(queue: ControlledQueue, targets: Indices) -> RuleMeasures:
+def measures_of_targets(queue: SwitchedQueue, targets: Indices) -> RuleMeasures:
     """Measures of a target rule.
 
     Parameters
     ----------
-    queue : ControlledQueue
+    queue : SwitchedQueue
     targets : ndarray of int, shape (levels,)
         The first at least 1.
 
@@ -116,19 +113,19 @@ def measures_of_targets(queue: ControlledQueue, targets: Indices) -> RuleMeasure
     many robots as the target of level 1 a service at level 1 still adds one, once.
     """
     if not is_covered(queue) or np.any(np.diff(targets) > 0):
-        return measures_of_chain(queue, queue.generator_of(targets))
+        return measures_of_chain(queue, queue.generator(queue.towards(targets)))
     parts = _parts(queue)
     shares = []
-    if queue.levels**3 * int(targets[0]) <= _MOST_LEVELS:
-        unit = np.eye(queue.levels)
-        shares = [Rewards(row, np.zeros(queue.levels)) for row in unit]
+    if queue.levels.number**3 * int(targets[0]) <= _MOST_LEVELS:
+        nothing = queue.rewards()
+        shares = [nothing._replace(level=each) for each in np.eye(queue.levels.number)]
     gains = target_gains(queue, targets, [*parts, *shares])
     recurrent = int(targets[-1]), int(min(targets[0], targets[1] + 1))
     levels = gains[len(parts) :] if shares else None
     return _measures(queue, gains[: len(parts)], recurrent, levels)
 
 
-def measures_of_chain(queue: ControlledQueue, generator: csr_matrix) -> RuleMeasures:
+def measures_of_chain(queue: SwitchedQueue, generator: csr_matrix) -> RuleMeasures:
     """Measures of any stationary rule, from the generator of its chain on the states of the queue.
 
     Raises
@@ -136,12 +133,11 @@ def measures_of_chain(queue: ControlledQueue, generator: csr_matrix) -> RuleMeas
     ValueError
         If the chain has several closed classes.
     """
-    stationary = np.concatenate([[0.0], stationary_sparse(generator)]).reshape(queue.levels, -1)
-    robots = np.arange(queue.available + 1)
-    gains = np.array([float((each.over(robots) * stationary).sum()) for each in _parts(queue)])
+    stationary = queue.table(stationary_sparse(generator))
+    gains = np.array([float((queue.earned(each) * stationary).sum()) for each in _parts(queue)])
     (recurrent,) = closed_classes(generator)
-    active = (recurrent + 1) % (queue.available + 1)
-    levels: Array = np.bincount(queue.pages, stationary.sum(axis=1)).astype(float)
+    active = queue.by_state(np.broadcast_to(queue.modes.active[:, 0], queue.shape))[recurrent]
+    levels: Array = np.bincount(queue.levels.pages, stationary.sum(axis=1)).astype(float)
     return _measures(queue, gains, (int(active.min()), int(active.max())), levels)
 
 
@@ -167,28 +163,29 @@ class TargetSolution(NamedTuple):
     iterations: int
 
 
-def is_covered(queue: ControlledQueue) -> bool:
+def is_covered(queue: SwitchedQueue) -> bool:
     """Whether service has one phase and pages do not become obsolete."""
-    return queue.phases == 1 and queue.obsolescence == 0
+    return queue.levels.phases == 1 and queue.levels.obsolescence == 0
 
 
-def _rates(queue: ControlledQueue) -> Array:
-    return np.array([queue.access, queue.service_rates[-1]])
+def _rates(queue: SwitchedQueue) -> Array:
+    return np.array([queue.modes.rates[0], queue.levels.service_rates[-1]])
 
 
-def _columns(queue: ControlledQueue, rewards: list[Rewards]) -> tuple[Array, Array]:
+def _columns(queue: SwitchedQueue, rewards: list[Rewards]) -> tuple[Array, Array]:
     """Time and the rewards, as `elimination` takes them."""
-    time = Rewards(np.ones(queue.levels), np.zeros(queue.levels))
-    fixed = np.stack([each.fixed for each in (time, *rewards)])
-    return fixed, np.stack([each.per_robot for each in (time, *rewards)])
+    every = [queue.rewards(level=1.0), *rewards]
+    (access,) = queue.modes.rates
+    per_robot = [access * each.delivery + each.robots for each in every]
+    return np.stack([each.level for each in every]), np.stack(per_robot)
 
 
-def target_gains(queue: ControlledQueue, targets: Indices, rewards: list[Rewards]) -> Array:
+def target_gains(queue: SwitchedQueue, targets: Indices, rewards: list[Rewards]) -> Array:
     """Rewards per unit time of a target rule, shape (len(rewards),).
 
     Parameters
     ----------
-    queue : ControlledQueue
+    queue : SwitchedQueue
         With exponential service and without obsolescence.
     targets : ndarray of int, shape (levels,)
         Not increasing, the first at least 1.
@@ -201,20 +198,20 @@ def target_gains(queue: ControlledQueue, targets: Indices, rewards: list[Rewards
     return result
 
 
-def target_drift(queue: ControlledQueue, rewards: Rewards, values: Array) -> Array:
+def target_drift(queue: SwitchedQueue, rewards: Rewards, values: Array) -> Array:
     """``L V`` of `analytic.decision_process` for values of the shape (available + 1, levels).
 
     The entry of the empty queue without a robot, where nothing can happen, is not a number.
     """
     access, service = _rates(queue)
-    robots = np.arange(queue.available + 1)
+    robots = queue.modes.active
     best = values.copy()
     np.minimum(values[:-1], values[1:], out=best[:-1])
     best[0, 0] = values[1, 0]
-    drift: Array = np.ascontiguousarray(rewards.over(robots).T)
+    drift: Array = np.ascontiguousarray(queue.earned(rewards).T)
     drift[:, 1:] += service * (best[:, :-1] - values[:, 1:])
-    above = np.minimum(np.arange(1, queue.levels + 1), queue.capacity)
-    drift[1:] += access * robots[1:, None] * (best[:-1, above] - values[1:])
+    above = np.minimum(queue.levels.pages + 1, queue.levels.capacity)
+    drift[1:] += access * robots[1:] * (best[:-1, above] - values[1:])
     drift[0, 0] = np.nan
     return drift
 
@@ -231,7 +228,7 @@ def _improved(values: Array, targets: Indices) -> Indices:
 
 
 def best_targets(
-    queue: ControlledQueue,
+    queue: SwitchedQueue,
     rewards: Rewards,
     targets: Indices | None = None,
     *,
@@ -241,7 +238,7 @@ def best_targets(
 
     Parameters
     ----------
-    queue : ControlledQueue
+    queue : SwitchedQueue
         With exponential service and without obsolescence.
     rewards : Rewards
         The cost per unit time.
@@ -260,15 +257,15 @@ def best_targets(
     rates = _rates(queue)
     columns = _columns(queue, [rewards])
     if targets is None:
-        balanced = min(max(int(rates[1] / rates[0]), 1), queue.available)
-        targets = np.full(queue.levels, balanced)
+        balanced = min(max(int(rates[1] / rates[0]), 1), queue.modes.available)
+        targets = np.full(queue.levels.number, balanced)
     best = TargetSolution(targets, np.inf, np.empty(0), -np.inf, np.inf, 0)
     iteration = 0
     better = targets
     while iteration < _MOST and (iteration == 0 or not np.array_equal(better, targets)):
         targets = better
         iteration += 1
-        gain, values = evaluated(targets.astype(np.int64), queue.available, rates, *columns)
+        gain, values = evaluated(targets.astype(np.int64), queue.modes.available, rates, *columns)
         drift = target_drift(queue, rewards, values)
         lower = max(best.lower, float(np.nanmin(drift)))
         if gain <= best.gain:

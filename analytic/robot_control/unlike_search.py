@@ -10,124 +10,58 @@ from typing import Any
 import numpy as np
 
 from analytic import conditions
-from analytic.arrival_process import delivery_rates
 from analytic.bounded_process import BoundedProcess, Counted, Rate
 from analytic.conditions import buffer_and_robots
-from analytic.formula import Condition, dependent, reason_against
+from analytic.formula import Condition, reason_against
 from analytic.indexing_queue.fixed_robots import best_fixed_number, static_optimum
-from analytic.markov import closed_classes
 from analytic.optimum import NoOptimumError, Optimum, rule_optimum
-from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from analytic.refusal import NoAnswerError
-from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
-from analytic.robot_control.unlike_robots import (
-    ChoiceMeasures,
-    UnlikeQueue,
-    all_alike,
-    best_choices,
-    measures_of_choices,
+from analytic.robot_control.scenario_queue import (
+    IN_ENVIRONMENT,
+    OF_CLASSES,
+    chain_fits,
+    prices_in,
+    queue_of,
+    response_unpriced,
 )
+from analytic.robot_control.switched_queue import (
+    Measures,
+    SwitchedQueue,
+    best_policy,
+    measures_of_policy,
+)
+from analytic.robot_modes import as_written
 from scenarios import Scenario
-from scenarios.activation import Switching
 from scenarios.arrays import Array, IntArray
-from scenarios.choices import NOBODY, choices_of, class_sizes, combinations
-from scenarios.sections import Costs, Robots
+from scenarios.choices import NOBODY
+from scenarios.sections import Robots
 from scenarios.text import told
-
-MOST_STATES = 20_000
-"""States of the chain: several seconds."""
 
 _ALIKE = 1e-9
 _FEW_STATES = 6
 """States up to which two rules are told apart by the states in which they differ."""
 
-CHAIN: tuple[Condition, ...] = (
-    conditions.has_buffer,
-    conditions.robots_unlike,
-    conditions.one_server,
-    conditions.no_host_spacing,
-    conditions.pages_leave_the_queue_alone,
-    conditions.poisson_accesses,
-    conditions.phase_type_service,
-    conditions.exponential_patience_or_none,
+
+def environment_seen(scenario: Scenario) -> str | None:
+    """A rule that chooses classes sees the environment, if there is one."""
+    environment = scenario.robots.environment if scenario.robots else None
+    if environment is None or environment.seen:
+        return None
+    return "the best choices are not known where robots.environment.seen = false"
+
+
+PRICED: tuple[Condition, ...] = (
+    conditions.priced,
+    response_unpriced,
+    environment_seen,
+    chain_fits,
 )
-"""Conditions under which a rule of level and active robots makes a chain of these."""
-
-
-def response_unpriced(scenario: Scenario) -> str | None:
-    """[costs] does not price the response time."""
-    priced = scenario.prices.response
-    return "[costs] prices the response time of robots of several classes" if priced else None
-
-
-PRICED: tuple[Condition, ...] = (*CHAIN, conditions.priced, response_unpriced)
-"""Conditions under which the cost of such a rule is known."""
-
-
-def _service_of(scenario: Scenario) -> PhaseLaw:
-    law = conditions.service_law(scenario)
-    if rate := exponential_rate(law):
-        return PhaseLaw(np.ones(1), np.array([[-rate]]))
-    service = as_phase_type(law)
-    assert service is not None
-    return service
-
-
-def queue_of(scenario: Scenario) -> UnlikeQueue:
-    """The queue of a scenario that meets `CHAIN`; its [activation] is ignored."""
-    buffer, robots = buffer_and_robots(scenario)
-    rates = delivery_rates(robots)
-    law = conditions.patience_of(scenario)
-    obsolescence = 0.0 if law is None else exponential_rate(law)
-    assert rates is not None
-    assert obsolescence is not None
-    service = _service_of(scenario)
-    queue = ControlledQueue(1.0, robots.available, service, obsolescence, buffer.capacity)
-    return UnlikeQueue(queue, np.array(rates), class_sizes(robots))
-
-
-def policy_in(scenario: Scenario, queue: UnlikeQueue) -> IntArray:
-    """The rule of a scenario with switching, as a policy of its queue."""
-    _, robots = buffer_and_robots(scenario)
-    assert isinstance(scenario.activation, Switching)
-    return queue.policy_of(choices_of(robots, scenario.activation))
-
-
-def prices_in(scenario: Scenario) -> Costs:
-    """The prices while robots are switched, whatever the [activation] of the scenario."""
-    given = scenario.costs.robots
-    prices = scenario.prices
-    if not isinstance(given, tuple):
-        return prices
-    return prices.model_copy(update={"robots": 0.0, "by_class": given})
+"""Further conditions under which the best rule is known."""
 
 
 def names_of_classes(robots: Robots) -> list[str]:
     """The name of each class, or its number."""
     return [each.name or f"class {index}" for index, each in enumerate(robots.classes or ())]
-
-
-@dependent
-def chain_fits(scenario: Scenario) -> str | None:
-    """The chain of levels and active robots of each class has at most 20000 states."""
-    states = number_of_states(scenario)
-    return None if states <= MOST_STATES else f"its chain has {states} states, limit {MOST_STATES}"
-
-
-def number_of_states(scenario: Scenario) -> int:
-    """States of the chain, without building anything."""
-    buffer, robots = buffer_and_robots(scenario)
-    levels = 1 + buffer.capacity * len(_service_of(scenario).start)
-    return levels * combinations(class_sizes(robots)) - 1
-
-
-@dependent
-def settles(scenario: Scenario) -> str | None:
-    """The chain forgets where it started."""
-    queue = queue_of(scenario)
-    generator = queue.generator_of(policy_in(scenario, queue))
-    classes = len(closed_classes(generator, queue.start))
-    return None if classes == 1 else f"its chain has {classes} closed classes"
 
 
 @dataclass(frozen=True)
@@ -141,7 +75,7 @@ class ChoiceSearch:
     time_unit : str
     classes : list of str
         Their names.
-    queue : UnlikeQueue
+    queue : SwitchedQueue
     policy : ndarray of int
         Of the decision process of the queue.
     cost : float
@@ -155,37 +89,33 @@ class ChoiceSearch:
     scenario: str
     time_unit: str
     classes: list[str]
-    queue: UnlikeQueue = field(repr=False)
+    queue: SwitchedQueue = field(repr=False)
     policy: IntArray = field(repr=False)
     cost: float
     lower_bound: float
     fixed: tuple[str, float] | None = None
 
     @cached_property
-    def measures(self) -> ChoiceMeasures:
+    def measures(self) -> Measures:
         """What the rule does in the long run."""
-        return measures_of_choices(self.queue, self.policy)
+        return measures_of_policy(self.queue, self.policy)
 
     @property
     def tables(self) -> IntArray:
-        """The class that is switched on, shape (service phases, levels, combinations)."""
-        return self.queue.choices_of(self.policy)
+        """The class that is switched on, shape (service phases, levels, modes)."""
+        return self.queue.levels.by_phase(self.queue.switched(self.policy))
 
     @property
     def decision(self) -> list[Any]:
         """The choices as a scenario file has them."""
-        tables = self.tables
-        sizes = [size + 1 for size in self.queue.sizes]
-        nested: list[Any] = tables.reshape(*tables.shape[:2], *sizes).tolist()
-        return nested[0] if all_alike(tables) else nested
+        modes = self.queue.modes
+        return as_written(self.tables, modes, tuple(size + 1 for size in modes.sizes))
 
     @property
     def asked(self) -> Array:
         """How often the rule is asked, in the shape of `tables`."""
-        base = self.queue.queue
-        counted = np.zeros((base.phases, base.capacity + 1, len(self.queue.active)))
-        phase = np.where(base.pages > 0, (np.arange(base.levels) - 1) % base.phases, 0)
-        counted[phase, base.pages] = self.measures.occasions
+        counted: Array = self.queue.levels.by_phase(self.measures.occasions).copy()
+        counted[1:, 0] = 0.0  # in an empty queue there is no phase
         return counted
 
     def beside(self, other: ChoiceSearch) -> str:
@@ -210,11 +140,16 @@ class ChoiceSearch:
 
     def _state(self, place: tuple[int, int, int], *, several: bool) -> str:
         """A state in words; `several`: the service has several phases."""
-        phase, level, combination = place
-        numbers = self.queue.active[combination].tolist()
+        phase, level, mode = place
+        numbers = self.queue.modes.active[mode].tolist()
         active = ", ".join(f"{n} {name}" for name, n in zip(self.classes, numbers, strict=True))
         of_phase = f" in phase {phase}" if several and level > 0 else ""
-        return f"{told(str(level), 'page')}{of_phase} and {active} active"
+        around = f", in state {self._around(mode)}" if self.queue.modes.states > 1 else ""
+        return f"{told(str(level), 'page')}{of_phase} and {active} active{around}"
+
+    def _around(self, mode: int) -> int:
+        """The state of the environment."""
+        return int(mode // self.queue.modes.combinations)
 
     def name_of(self, choice: int) -> str:
         """The class that is switched on, in words."""
@@ -223,12 +158,13 @@ class ChoiceSearch:
     def table(self) -> Iterator[dict[str, Any]]:
         """What the rule chooses in each state in which it is asked, and how often it is."""
         tables = self.tables
-        alike = all_alike(tables)
+        alike = _all_alike(tables)
         counted = self.asked.sum(axis=0, keepdims=True) if alike else self.asked
         for level, phase, place in zip(*np.nonzero(np.swapaxes(counted, 0, 1) > 0), strict=True):
-            active = zip(self.classes, self.queue.active[place].tolist(), strict=True)
+            active = zip(self.classes, self.queue.modes.active[place].tolist(), strict=True)
             row: dict[str, Any] = {"level": int(level)}
             row |= {} if alike else {"phase": int(phase)}
+            row |= {"state": self._around(place)} if self.queue.modes.states > 1 else {}
             row |= {f"{name} active": number for name, number in active}
             row["switched on"] = self.name_of(int(tables[phase, level, place]))
             yield row | {"occasions": float(counted[phase, level, place])}
@@ -248,6 +184,11 @@ class ChoiceSearch:
         return tuple(said)
 
 
+def _all_alike(tables: IntArray) -> bool:
+    """Whether one table serves all phases of the service."""
+    return bool(np.all(tables == tables[:1]))
+
+
 def _compared(numbers: str, fixed: float, cost: float) -> str:
     """The cost of fixed numbers beside that of the rule, in words."""
     said = f"the best fixed numbers, {numbers}, cost {fixed:.6g}"
@@ -256,7 +197,7 @@ def _compared(numbers: str, fixed: float, cost: float) -> str:
     return f"{said}, {100 * (fixed / cost - 1):.3g} % more" if cost > 0 else said
 
 
-def checked_queue(scenario: Scenario) -> UnlikeQueue:
+def checked_queue(scenario: Scenario) -> SwitchedQueue:
     """The queue of a scenario, its [activation] ignored.
 
     Raises
@@ -265,7 +206,8 @@ def checked_queue(scenario: Scenario) -> UnlikeQueue:
         If the optimum is not known for such a system, or the chain is too large.
     """
     plain = scenario.with_("activation", None)
-    if reason := reason_against((*PRICED, chain_fits), plain):
+    around = conditions.in_environment(scenario) is None
+    if reason := reason_against((IN_ENVIRONMENT if around else OF_CLASSES) + PRICED, plain):
         raise NoOptimumError(reason)
     return queue_of(plain)
 
@@ -284,7 +226,7 @@ def best_choices_of(scenario: Scenario) -> ChoiceSearch:
         If there are no [costs], they have no exact value here, or the chain is too large.
     """
     queue = checked_queue(scenario)
-    best = best_choices(queue, queue.costs_of(prices_in(scenario)))
+    best = best_policy(queue, queue.costs(prices_in(scenario)))
     _, robots = buffer_and_robots(scenario)
     return ChoiceSearch(
         scenario=scenario.name,
@@ -320,24 +262,12 @@ def bounded_choices(scenario: Scenario, limit: Counted) -> tuple[ChoiceSearch, B
     """
     search = best_choices_of(scenario)
     queue = search.queue
-    base = queue.queue
-    nothing = Rewards(np.zeros(base.levels), np.zeros(base.levels))
-    unpaid = np.zeros(len(queue.sizes))
-
-    def of_price(**price: float) -> Array:
-        given = dict.fromkeys(("loss", "obsolescence", "starvation", "robots"), 0.0)
-        return queue.costs_of(Costs(**(given | price)))
-
-    if limit.rate == "served":
-        counted = queue.rewards_of(base.served, 0.0, unpaid)
-    else:
-        counted = of_price(**{limit.rate: 1.0})
-    delivered = queue.rewards_of(nothing, 0.0, queue.rates)
-    total = delivered if limit.share else np.ones(queue.states)
-    process = queue.process(queue.costs_of(prices_in(scenario)))
+    total = queue.rewards(delivery=1.0) if limit.share else queue.rewards(level=1.0)
+    process = queue.process(queue.costs(prices_in(scenario)))
     at_once = np.zeros(len(process.option_costs))
-    rates = Rate(counted, at_once), Rate(total, at_once)
-    return search, BoundedProcess(process, *rates, limit.above, limit.value)
+    counted = queue.counted[limit.rate]
+    priced, whole = (Rate(queue.by_state(queue.earned(each)), at_once) for each in (counted, total))
+    return search, BoundedProcess(process, priced, whole, limit.above, limit.value)
 
 
 def optimal_choices(scenario: Scenario) -> Optimum:

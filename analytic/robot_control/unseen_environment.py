@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.optimum import NoOptimumError
-from analytic.robot_control.environment import QueueInEnvironment, cost_in_environment
+from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
 from scenarios.arrays import Array
-from scenarios.sections import Costs
 
 Indices = NDArray[np.integer[Any]]
 
@@ -75,25 +74,27 @@ class _Node(NamedTuple):
         return _Node(self.ends[begin:end], self.rates[begin:end], self.rewards[begin:end])
 
 
-def number_of_lists(queue: QueueInEnvironment) -> int:
+def number_of_lists(queue: SwitchedQueue) -> int:
     """Lists of targets: 1 … available at level 0, 0 … available at the others."""
-    levels, _, active = queue.shape
-    return int((active - 1) * active ** (levels - 1))
+    available, capacity = queue.modes.available, queue.levels.capacity
+    return int(available * (available + 1) ** capacity)
 
 
 def too_many_lists(
-    queue: QueueInEnvironment, most: int = MOST_LISTS, work: int = MOST_WORK
+    queue: SwitchedQueue, most: int = MOST_LISTS, work: int = MOST_WORK
 ) -> str | None:
     """Why not all lists are compared; None where they are.
 
     Parameters
     ----------
-    queue : QueueInEnvironment
+    queue : SwitchedQueue
     most, work : int
         Lists, and lists × (states of a level)³.
     """
+    if queue.levels.phases > 1:
+        return "lists of targets are compared with one phase of the service only"
     lists = number_of_lists(queue)
-    size = queue.shape[1] * queue.shape[2]
+    size = queue.modes.number
     if lists > most:
         return f"there are {lists:.3g} lists of targets, limit {most:.0e}"
     if lists * size**3 > work:
@@ -101,14 +102,13 @@ def too_many_lists(
     return None
 
 
-def best_unseen(queue: QueueInEnvironment, costs: Costs) -> UnseenOptimum:
+def best_unseen(queue: SwitchedQueue, costs: Rewards) -> UnseenOptimum:
     """The best of all lists of targets, one for all states of the environment.
 
     Parameters
     ----------
-    queue : QueueInEnvironment
-    costs : Costs
-        Without a price of the response.
+    queue : SwitchedQueue
+    costs : Rewards
 
     Raises
     ------
@@ -129,7 +129,7 @@ def best_unseen(queue: QueueInEnvironment, costs: Costs) -> UnseenOptimum:
     order = np.argsort(gains, kind="stable")[:_MOST_NEAR]
     near = order[gains[order] <= least + _NEAR * abs(least)]
     exact = [
-        (cost_in_environment(queue, costs, np.tile(targets, (queue.shape[1], 1))), targets)
+        (queue.gain(queue.towards(np.array(targets)), costs), targets)
         for targets in sorted(map(tuple, every[near].tolist()))
     ]
     cost, targets = min(exact, key=lambda each: each[0])
@@ -139,35 +139,26 @@ def best_unseen(queue: QueueInEnvironment, costs: Costs) -> UnseenOptimum:
 class _Blocks:
     """The blocks of rates between the levels, for every target that matters to them."""
 
-    def __init__(self, queue: QueueInEnvironment, costs: Costs) -> None:
+    def __init__(self, queue: SwitchedQueue, costs: Rewards) -> None:
         self.queue = queue
-        self.levels, around, active = queue.shape
-        self.size = around * active
-        base = queue.queue
-        counts = np.arange(active)
-        targets = range(active)
-        unchanged = np.eye(around)
-        after_service = [_moves(counts, counts + (counts < n)) for n in targets]
-        after_delivery = [_moves(counts, counts - 1 + (counts - 1 < n)) for n in targets]
-        self.served = base.service_rates[-1] * np.array(
-            [np.kron(unchanged, each) for each in after_service]
-        )
-        access = base.access * np.kron(queue.speeds, counts)
-        self.delivered = access[:, None] * np.array(
-            [np.kron(unchanged, each) for each in after_delivery]
-        )
-        self.around = np.kron(queue.generator, np.eye(active)) - np.diag(access)
-        given = np.zeros(queue.shape)
-        given[queue.index >= 0] = queue.costs_of(costs)
-        self.costs = given.reshape(self.levels, self.size)
+        modes = queue.modes
+        self.levels, self.size = queue.shape
+        robots = np.arange(modes.combinations)
+        number, fewer, more = modes.active[:, 0], modes.fewer[:, 0], modes.more[:, 0]
+        switched = np.where(number < robots[:, None], more, np.arange(self.size))
+        self.served = queue.levels.service_rates[-1] * np.eye(self.size)[switched]
+        self.delivered = modes.deliveries[:, None] * np.eye(self.size)[switched[:, fewer]]
+        around = np.kron(modes.environment, np.eye(len(robots)))
+        self.around = around - np.diag(modes.deliveries)
+        self.costs = queue.earned(costs)
 
     def dropped(self, level: int) -> float:
         """Rate of obsolescence at a level."""
-        return self.queue.queue.obsolescence * max(level - 1, 0)
+        return self.queue.levels.obsolescence * max(level - 1, 0)
 
     def own(self, level: int) -> Array:
         """Rates within a level, without what comes back from above, and its diagonal."""
-        leaving = self.dropped(level) + (self.queue.queue.service_rates[-1] if level else 0.0)
+        leaving = self.dropped(level) + (self.queue.levels.service_rates[-1] if level else 0.0)
         rates: Array = self.around - leaving * np.eye(self.size)
         return rates
 
@@ -176,20 +167,11 @@ class _Blocks:
         return np.stack([self.costs[level], np.ones(self.size)], axis=1)
 
 
-def _moves(before: Indices, after: Indices) -> Array:
-    """A matrix with a one from each number of active robots to the next, where there is one."""
-    size = len(before)
-    matrix = np.zeros((size, size))
-    kept = (after >= 0) & (after < size)
-    matrix[before[kept], after[kept]] = 1.0
-    return matrix
-
-
-def _all_costs(queue: QueueInEnvironment, costs: Costs) -> Iterator[tuple[Indices, Array]]:
+def _all_costs(queue: SwitchedQueue, costs: Rewards) -> Iterator[tuple[Indices, Array]]:
     """Lists of targets and their costs, part by part."""
     blocks = _Blocks(queue, costs)
     top = blocks.levels - 1
-    every = np.arange(queue.shape[2])
+    every = np.arange(queue.modes.combinations)
     first = _Node(
         every[:, None],
         blocks.own(top) + blocks.delivered[every],
@@ -224,8 +206,8 @@ def _eliminated(blocks: _Blocks, level: int, node: _Node) -> Iterator[_Node]:
 
 def _gains(blocks: _Blocks, node: _Node) -> Array:
     """Cost per unit time of each list, from what is left of level 0."""
-    there = np.flatnonzero(np.arange(blocks.size) % blocks.queue.shape[2] > 0)
-    start = blocks.queue.shape[2] - 2
+    there = np.flatnonzero(blocks.queue.modes.active[:, 0])
+    start = blocks.queue.start
     rates = node.rates[:, there[:, None], there]
     rates += _RESTART * np.diag(np.diag(blocks.own(0))[there])
     rates[:, :, start] = -node.rewards[:, there, 1]

@@ -33,7 +33,7 @@ from crawlsim.report.drawing import (
     plain,
     whole_numbers,
 )
-from crawlsim.report.rule_figures import NEVER_ASKED, draw_choices, draw_numbers, of_first_phase
+from crawlsim.report.rule_figures import NEVER_ASKED, draw_choices, draw_numbers, of_the_first
 from crawlsim.report.run_figures import plot_probes, plot_shared_probes
 from scenarios.arrays import Array
 from scenarios.text import counted, told
@@ -142,11 +142,11 @@ def plot_switching_policy(
     """
     ax = panel(ax, "active robots before the event", "pages before the event", _HEIGHT)
     curves = search.curves(phase)
-    top = search.queue.capacity
+    top = search.queue.levels.capacity
     first = 1 if event == "service" else 0
     highest = curves.after_service if event == "service" else curves.after_delivery
     for level in range(first, top + 1):
-        robots = np.arange(1 - first, search.queue.available + 1)
+        robots = np.arange(1 - first, search.queue.modes.available + 1)
         on = highest[robots] >= level
         marks: dict[str, Any] = {"color": COLOURS[first], "ls": "none", "ms": 4.5}
         ax.plot(robots[on], np.full(on.sum(), level), "o", **marks)
@@ -171,14 +171,14 @@ def plot_switching_curves(search: SwitchingSearch, ax: Axes | None = None) -> Ax
     """
     ax = panel(ax, "active robots before the event", "highest level to switch on at", _HEIGHT)
     curves = search.curves()
-    phases = search.queue.phases
+    phases = search.queue.levels.phases
     of_phase = f" (service phase 0 of 0 … {phases - 1})" if phases > 1 else ""
     for values, least, name, colour in (
         (curves.after_service, 1, "at a service", COLOURS[0]),
         (curves.after_delivery, 0, "at a delivery", COLOURS[1]),
     ):
         shown = np.where(values < least, np.nan, values)
-        _curve(ax, shown[: search.queue.available + 1], colour, label=name + of_phase)
+        _curve(ax, shown[: search.queue.modes.available + 1], colour, label=name + of_phase)
     whole_numbers(ax.xaxis, ax.yaxis)
     legend_above(ax)
     return ax
@@ -374,14 +374,15 @@ def plot_choices(search: ChoiceSearch, ax: Axes | None = None) -> Axes:
     Notes
     -----
     Active robots are counted after the event and before the decision. States in which the rule is
-    never asked are left white. Where the rule looks at the phase of the service, that of phase 0.
+    never asked are left white. Where the rule looks at the state of an environment or the phase of
+    the service, that of state 0 and phase 0.
     """
-    asked = search.asked[0] > 0
+    asked = search.asked[0, :, : search.queue.modes.combinations] > 0
     places = np.flatnonzero(asked.any(axis=0))
-    chosen = np.where(asked, search.tables[0], NEVER_ASKED)[:, places]
-    of_phase = of_first_phase(search.queue.queue.phases)
-    title = f"who is switched on after an event{of_phase}, cost {search.cost:.6g}"
-    return draw_choices(chosen, search.queue.active[places], search.classes, title, ax)
+    chosen = np.where(asked, search.tables[0, :, : asked.shape[1]], NEVER_ASKED)[:, places]
+    first = of_the_first(search.queue.modes.states, search.queue.levels.phases)
+    title = f"who is switched on after an event{first}, cost {search.cost:.6g}"
+    return draw_choices(chosen, search.queue.modes.active[places], search.classes, title, ax)
 
 
 def plot_rule_map(search: RuleMap, ax: Axes | None = None) -> Axes:

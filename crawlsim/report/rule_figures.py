@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from crawlsim.report.drawing import COLOURS, panel, plain, whole_numbers
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Switching
 from scenarios.arrays import IntArray
-from scenarios.choices import NOBODY, active_by_class, choices_of, class_sizes
+from scenarios.choices import NOBODY, active_by_class, choices_of, class_sizes, tables_of
 
 NEVER_ASKED = -2
 """Marks a state in which a rule is never asked."""
@@ -57,22 +58,21 @@ def plot_rule(scenario: Scenario, ax: Axes | None = None) -> Axes:
         return draw_numbers(_rows_of_phases(rule), "active robots", ax)
     assert isinstance(rule, Switching)
     if robots.classes is None:
-        if len(rule.targets) == 1:
-            names = ["target"]
-        else:
-            of = "service phase" if robots.environment is None else "state"
-            names = [f"{of} {number}" for number in range(len(rule.targets))]
+        named = zip(("state", "service phase"), tables_of(robots, rule), strict=True)
+        seen = [[f"{of} {each}" for each in range(many)] for of, many in named if many > 1]
+        names = [", ".join(each) or "target" for each in product(*seen)]
         title = "active robots up to which one more is switched on"
         return draw_numbers(list(zip(names, rule.targets, strict=True)), title, ax)
     tables = choices_of(robots, rule)
-    title = f"who is switched on after an event{of_first_phase(len(tables))}"
+    title = f"who is switched on after an event{of_the_first(*tables_of(robots, rule))}"
     active = active_by_class(class_sizes(robots))
     return draw_choices(tables[0], active, names_of_classes(robots), title, ax)
 
 
-def of_first_phase(phases: int) -> str:
-    """What a title adds where only the first of several phases of the service is shown."""
-    return f", service phase 0 of 0 … {phases - 1}" if phases > 1 else ""
+def of_the_first(states: int, phases: int) -> str:
+    """What a title adds where only the first state of an environment, or phase, is shown."""
+    state = f", state 0 of 0 … {states - 1}" if states > 1 else ""
+    return state + (f", service phase 0 of 0 … {phases - 1}" if phases > 1 else "")
 
 
 def _rows_of_phases(rule: Free) -> list[tuple[str, list[int]]]:

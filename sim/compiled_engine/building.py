@@ -61,8 +61,8 @@ from sim.layout import (
     robots_may_wait,
     robots_when_empty,
     service_by_phase,
-    targets_by_environment,
     times_to_observe,
+    told_apart,
     top_level,
 )
 from sim.speeds import Speed, speed_over_time
@@ -274,7 +274,8 @@ def _robots(scenario: Scenario, heard: Mapping[int, int]) -> Robots:
             kind=_kind(scenario),
             active=first if isinstance(rule, Free) else fleet if switched else 0,
             by_phases=isinstance(rule, Free),
-            by_environment=targets_by_environment(scenario),
+            states_seen=told_apart(scenario)[0],
+            phases_seen=told_apart(scenario)[1],
             active_since=0.0,
             robots_time=0.0,
             mode=first,

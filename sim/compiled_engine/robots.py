@@ -160,16 +160,14 @@ def next_robot(world: World, service: Any, now: float) -> int:
 
 @inner
 def row_of_rule(world: World, service: Any, now: float, level: int) -> int:
-    """Which of several lists counts: by the state of the environment or the phase of the service.
+    """Which of several lists counts: by the state of the environment and the phase of the service.
 
-    The first at level 0, where nobody is served.
+    Of the phases the first at level 0, where nobody is served.
     """
-    robots = world.robots
-    if max(len(robots.targets), len(robots.choices)) < 2:
-        return 0
-    if robots.state.by_environment:
-        return state_of_environment(world.environment, now)
-    return current_phase(world, service, now) if level > 0 else 0
+    seen = world.robots.state
+    state = state_of_environment(world.environment, now) if seen.states_seen > 1 else 0
+    phase = current_phase(world, service, now) if seen.phases_seen > 1 and level > 0 else 0
+    return rules.row_of_tables(state, phase, seen.phases_seen)
 
 
 @inner

@@ -169,8 +169,8 @@ class Robots(NamedTuple):
     ----------
     state : record
         `kind`: FREE, SWITCHED, JOINT or POLITE; `active` and the integral of it, kept under
-        switching and under a rule of level and phases (`by_phases`); `by_environment`: targets
-        depend on the state of the environment; `mode`, `phase` and time of
+        switching and under a rule of level and phases (`by_phases`); `states_seen` of the
+        environment and `phases_seen` of the service have a table each; `mode`, `phase` and time of
         the `next_event` of joint deliveries; `failing`: whether accesses may fail, with
         `failure_probability` and `retries`.
     ends : Alarms

@@ -20,7 +20,8 @@ from analytic.decision_process import (
 )
 from analytic.markov import stationary, stationary_sparse
 from analytic.phase_type import PhaseLaw
-from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.switched_queue import Levels, SwitchedQueue
+from analytic.robot_modes import Modes
 from papers.talim_process import Iterated, value_iteration
 from scenarios.sections import Costs
 
@@ -47,10 +48,9 @@ def talim(seed: int) -> DecisionProcess:
     """A queue of talim2001; its chains can have several closed classes."""
     rng = np.random.default_rng(seed)
     service = PhaseLaw(np.ones(1), np.array([[-1.0]]))
-    queue = ControlledQueue(
-        rng.uniform(0.1, 1.5), int(rng.integers(1, 4)), service, 0.0, int(rng.integers(1, 4))
-    )
-    return queue.process(queue.rewards(Costs(loss=1, starvation=rng.uniform(0.1, 3))))
+    modes = Modes((rng.uniform(0.1, 1.5),), (int(rng.integers(1, 4)),))
+    queue = SwitchedQueue(Levels(service, 0.0, int(rng.integers(1, 4))), modes)
+    return queue.process(queue.costs(Costs(loss=1, starvation=rng.uniform(0.1, 3))))
 
 
 def iterated(process: DecisionProcess, width: float = 9e-9, most: int = 10**6) -> Iterated:

@@ -17,7 +17,7 @@ from analytic import optimize, predict
 from analytic.bounded_process import Counted
 from analytic.optimum import NoOptimumError
 from analytic.robot_control.bounded_switching import measure_of
-from analytic.robot_control.controlled_queue import ControlledQueue
+from analytic.robot_control.switched_queue import SwitchedQueue
 from analytic.robot_control.switching import best_switching, queue_of
 from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
 from analytic.subject_to import BOUNDED, COUNTED, SHARES, Limit, best_within, cheapest_mixture
@@ -151,16 +151,17 @@ def test_the_command(crawlsim: Any) -> None:
     assert "must be exact" in err
 
 
-def all_targets(scenario: Scenario) -> tuple[ControlledQueue, list[RuleMeasures]]:
+def all_targets(scenario: Scenario) -> tuple[SwitchedQueue, list[RuleMeasures]]:
     """The measures of every list of targets."""
     queue = queue_of(scenario)
-    each = product(range(1, queue.available + 1), *[range(queue.available + 1)] * queue.capacity)
-    phases = queue.phases
+    available = queue.modes.available
+    each = product(range(1, available + 1), *[range(available + 1)] * queue.levels.capacity)
+    phases = queue.levels.phases
     every = [[first, *np.repeat(rest, phases)] for first, *rest in each]
     return queue, [*filter(None, (measured(queue, targets) for targets in every))]
 
 
-def measured(queue: ControlledQueue, targets: list[int]) -> RuleMeasures | None:
+def measured(queue: SwitchedQueue, targets: list[int]) -> RuleMeasures | None:
     """None where the targets leave two levels, or sets of levels, for good."""
     try:
         return measures_of_targets(queue, np.array(targets))
@@ -189,7 +190,7 @@ def test_no_targets_that_keep_the_bound_cost_less(measure: str, above: bool, sta
     values = np.array([measure_of(bounded, rule, system) for rule in rules])
     costs = np.array([rule.cost(scenario.prices) for rule in rules])
     limit = float(np.median(values))
-    delivered = np.array([system.access * rule.mean_active for rule in rules])
+    delivered = np.array([system.modes.rates[0] * rule.mean_active for rule in rules])
     total = delivered if measure in SHARES else np.ones(len(rules))
     excess = (values - limit) * total * (-1 if above else 1)
     excess = np.where(np.abs(excess) < 1e-12, 0.0, excess)

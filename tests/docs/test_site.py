@@ -218,7 +218,10 @@ def not_in_the_bibliography(text: str) -> set[str]:
     }
 
 
-NO_AUTHORS = {"In", "Internet", "July", "NeurIPS", "Nov", "November", "September", "Technology", "Where"}
+NO_AUTHORS = {
+    *("In", "Internet", "July", "NeurIPS"),
+    *("Nov", "November", "September", "Technology", "Where"),
+}
 """Words before a year of other kinds."""
 
 

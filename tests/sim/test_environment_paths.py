@@ -11,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from profiles import examples
-from random_systems import buffers, gaps
+from random_systems import buffers, gaps, split_into_classes
 from systems import queue
 
 from scenarios import Scenario, ScenarioError, scenario_from
 from scenarios.environment import Environment
+from scenarios.service_phases import seen_phases
 from sim import compiled_engine, simpy_engine
 from sim.environment import draw_path
 from sim.pace import require_progress
@@ -58,14 +59,20 @@ def systems(draw: Any) -> dict[str, Any]:
     numbers = st.lists(st.integers(0, available), min_size=levels, max_size=levels)
     targets = numbers.map(lambda row: [max(row[0], 1), *row[1:]])
     states = len(environment["speeds"])
+    phases = phases_seen(buffer)
+    by_phase = [st.lists(targets, min_size=phases, max_size=phases)] if phases else []
+    fitting = [targets]
+    if states > 1:  # the outer lists are for its states
+        fitting += [
+            st.lists(each, min_size=states, max_size=states) for each in (targets, *by_phase)
+        ]
+    else:
+        fitting += by_phase
     rule = draw(
         st.one_of(
             st.just({"static": available}),
             numbers.map(lambda row: {"levels": row}),
-            targets.map(lambda row: {"switching": {"targets": row}}),
-            st.lists(targets, min_size=states, max_size=states).map(
-                lambda rows: {"switching": {"targets": rows}}
-            ),
+            *[rows.map(lambda given: {"switching": {"targets": given}}) for rows in fitting],
         )
     )
     robots = {"available": available, "access_time": draw(gaps), "environment": environment}
@@ -73,7 +80,19 @@ def systems(draw: Any) -> dict[str, Any]:
         robots["failure"] = {"probability": 0.3}
     observe = draw(st.sampled_from([{}, {"observe": 7.0}]))
     run = {"horizon": 60.0, "warmup": 7.0, "replications": 2, **observe}
-    return {"name": "random", "robots": robots, "activation": rule, "buffer": buffer, "run": run}
+    tables = {"name": "random", "robots": robots, "activation": rule, "buffer": buffer, "run": run}
+    if draw(st.booleans()):
+        split_into_classes(draw, tables)
+    return tables
+
+
+def phases_seen(buffer: dict[str, Any]) -> int:
+    """Phases of its service that a rule may look at; 0 where there are several servers."""
+    robots = {"available": 1, "access_time": {"exponential": {"mean": 1.0}}}
+    known = scenario_from({"name": "phases", "robots": robots, "buffer": buffer}).buffer
+    assert known is not None
+    seen = seen_phases(known.service)
+    return 0 if known.servers > 1 else 1 if seen is None else len(seen.alpha)
 
 
 @pytest.mark.thorough

@@ -955,6 +955,7 @@ def test_every_reason_is_reached(condition: Callable[..., Any]) -> None:
         "settled",
         "levels_settle",
         "servers_solved",
+        "settles",
     }  # the solution that they ask for refuses
     assert bool(words) != (condition.__name__ in by_others)
     reached = (*REFUSED, UNDECIDED, NOT_CONVERGED, NOT_FOUND)

@@ -11,8 +11,8 @@ import pytest
 from analytic import optimize, predict
 from analytic.arrival_process import delivery_modes
 from analytic.predictions import FORMULAS, exact_values
-from analytic.robot_control.environment import cost_in_environment
-from analytic.robot_control.environment_search import best_targets_in_environment, queue_of
+from analytic.robot_control.environment_search import best_targets_in_environment
+from analytic.robot_control.scenario_queue import queue_of
 from scenarios import Scenario, ScenarioError, scenario_from
 
 ENVIRONMENT = {"Q": [[-0.02, 0.02], [0.02, -0.02]], "speeds": [1.6, 0.4]}
@@ -243,7 +243,8 @@ def test_lists_where_rates_are_far_apart(speeds: list[float]) -> None:
     )
     queue = queue_of(scenario)
     lists = [(first, *rest) for first in (1, 2) for rest in product(range(3), repeat=2)]
-    costs = [cost_in_environment(queue, scenario.prices, np.array([each, each])) for each in lists]
+    prices = queue.costs(scenario.prices)
+    costs = [queue.gain(queue.towards(np.array(each)), prices) for each in lists]
     assert optimize(scenario, "switching").cost == pytest.approx(min(costs), rel=1e-12)
 
 
@@ -252,7 +253,7 @@ def test_lists_with_two_closed_classes_count_from_the_start() -> None:
     # with one it stays at one. Every robot is active at time 0.
     scenario = system({"robots.available": 2, "buffer.waiting_places": 0})
     queue = queue_of(scenario)
-    cost = cost_in_environment(queue, scenario.prices, np.array([[1, 2], [1, 2]]))
+    cost = queue.gain(queue.towards(np.array([1, 2])), queue.costs(scenario.prices))
     assert cost == pytest.approx(walked(scenario, lambda q, _, r: r < (1, 2)[q])[1], rel=1e-9)
     lower = walked(scenario.with_("robots.available", 1), lambda q, _, r: r < (1, 2)[q])[1]
     assert abs(cost / lower - 1) > 0.1
@@ -299,7 +300,15 @@ def test_static_and_levels() -> None:
     ("changes", "target", "reason"),
     [
         ({"robots.access_time": {"deterministic": {"value": 2.0}}}, "switching", "not exponential"),
-        ({"buffer.service": {"erlang": {"shape": 2, "mean": 1.0}}}, "switching", "not exponential"),
+        ({"buffer.service": {"deterministic": {"value": 1.0}}}, "switching", "not of phase type"),
+        (
+            {
+                "buffer.service": {"erlang": {"shape": 2, "mean": 1.0}},
+                "robots.environment.seen": False,
+            },
+            "switching",
+            "one phase of the service only; with robots.environment.seen = true",
+        ),
         ({"costs.response": 1.0}, "switching", "prices the response"),
         ({"buffer.servers": 2}, "switching", "2 servers"),
         ({}, "free", "does not go with robots.environment"),

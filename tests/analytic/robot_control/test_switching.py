@@ -15,9 +15,9 @@ from analytic.indexing_queue.fixed_robots import best_fixed_number
 from analytic.markov import closed_classes
 from analytic.phase_type import PhaseLaw
 from analytic.robot_control import static_cost
-from analytic.robot_control.controlled_queue import ControlledQueue, Rewards
 from analytic.robot_control.elimination import values as eliminated
 from analytic.robot_control.optimal_targets import solved, with_response
+from analytic.robot_control.switched_queue import Levels, Rewards, SwitchedQueue
 from analytic.robot_control.switching import best_switching, queue_of, switching_curves
 from analytic.robot_control.target_rules import (
     best_targets,
@@ -26,6 +26,7 @@ from analytic.robot_control.target_rules import (
     target_drift,
     target_gains,
 )
+from analytic.robot_modes import Modes
 from experiments.control_gap import control_gap
 from experiments.curve_rules import generator_of_curves, level_targets
 from papers.talim2001 import critical_price, optimal_load, optimal_number
@@ -36,23 +37,23 @@ H2 = PhaseLaw(np.array([0.3, 0.7]), np.array([[-0.5, 0.2], [0.0, -2.0]]))
 TALIM = load("talim-switching")
 
 
-def single(access: float, available: int, capacity: int, service: float = 1.0) -> ControlledQueue:
+def single(access: float, available: int, capacity: int, service: float = 1.0) -> SwitchedQueue:
     law = PhaseLaw(np.ones(1), np.array([[-service]]))
-    return ControlledQueue(access, available, law, 0.0, capacity)
+    return SwitchedQueue(Levels(law, 0.0, capacity), Modes((access,), (available,)))
 
 
-def drawn(seed: int) -> tuple[ControlledQueue, Rewards]:
+def drawn(seed: int) -> tuple[SwitchedQueue, Rewards]:
     """A small queue and prices, over some orders of magnitude."""
     rng = np.random.default_rng(seed)
     queue = single(10 ** rng.uniform(-1.5, 0.5), int(rng.integers(1, 12)), int(rng.integers(1, 9)))
     price = 10 ** rng.uniform(-2, 1.5)
-    return queue, queue.rewards(Costs(loss=1, starvation=price, robots=rng.choice([0, 0.01])))
+    return queue, queue.costs(Costs(loss=1, starvation=price, robots=rng.choice([0, 0.01])))
 
 
-def falling(seed: int, queue: ControlledQueue) -> np.ndarray:
+def falling(seed: int, queue: SwitchedQueue) -> np.ndarray:
     """Targets that do not increase, the first at least 1; equal ones and large steps among them."""
     rng = np.random.default_rng(seed)
-    targets = np.sort(rng.integers(0, queue.available + 1, queue.levels))[::-1].copy()
+    targets = np.sort(rng.integers(0, queue.modes.available + 1, queue.levels.number))[::-1].copy()
     targets[0] = max(targets[0], 1)
     return targets
 
@@ -107,13 +108,13 @@ def test_elimination_gives_gain_and_values_of_the_general_solver(seed: int) -> N
     queue, rewards = drawn(seed)
     targets = falling(seed, queue)
     process = queue.process(rewards)
-    expected = evaluate(process, queue.options_of(targets))
+    expected = evaluate(process, queue.towards(targets))
     assert target_gains(queue, targets, [rewards])[0] == pytest.approx(expected.gain, rel=1e-9)
-    fixed = np.stack([np.ones(queue.levels), rewards.fixed])
-    each = np.stack([np.zeros(queue.levels), rewards.per_robot])
-    rates = np.array([queue.access, 1.0])
-    gain, found = eliminated(targets, queue.available, rates, fixed, each)
-    values = np.insert(expected.values, 0, np.nan).reshape(queue.levels, -1).T
+    (access,), (available,) = queue.modes.rates, queue.modes.sizes
+    fixed = np.stack([np.ones(queue.levels.number), rewards.level])
+    each = np.stack([np.zeros(queue.levels.number), access * rewards.delivery + rewards.robots])
+    gain, found = eliminated(targets, available, np.array([access, 1.0]), fixed, each)
+    values = np.insert(expected.values, 0, np.nan).reshape(queue.shape).T
     scale = max(1.0, float(np.abs(expected.values).max()))
     assert gain == pytest.approx(expected.gain, rel=1e-9)
     difference = (found - found[1, 0]) - (values - values[1, 0])
@@ -126,7 +127,7 @@ def test_another_rate_is_another_gain() -> None:
     """Negative control: 1 % more accesses are seen in gain and values."""
     queue, rewards = drawn(5)
     targets = falling(5, queue)
-    more = ControlledQueue(queue.access * 1.01, queue.available, queue.service, 0.0, queue.capacity)
+    more = SwitchedQueue(queue.levels, Modes((queue.modes.rates[0] * 1.01,), queue.modes.sizes))
     gain = target_gains(queue, targets, [rewards])[0]
     assert target_gains(more, targets, [rewards])[0] != pytest.approx(gain, rel=1e-4)
 
@@ -175,11 +176,11 @@ def test_the_costs_of_the_figures(price: float, cost: float) -> None:
 def test_a_long_queue_is_solved_to_a_narrow_bound() -> None:
     """K = N = 200, and digits are kept where the optimum is very small (N = 400)."""
     queue = single(1 / 200, 200, 200)
-    found = best_targets(queue, queue.rewards(Costs(loss=1, starvation=1.4)), tolerance=1e-10)
+    found = best_targets(queue, queue.costs(Costs(loss=1, starvation=1.4)), tolerance=1e-10)
     assert found.gain == pytest.approx(0.0075196666, abs=1e-10)
     assert found.upper - found.lower <= 1e-10
     queue = single(1 / 200, 400, 200)
-    found = best_targets(queue, queue.rewards(Costs(loss=1, starvation=1.4)), tolerance=1e-9)
+    found = best_targets(queue, queue.costs(Costs(loss=1, starvation=1.4)), tolerance=1e-9)
     assert 0 < found.gain < 1e-13
     measures = measures_of_targets(queue, found.targets)
     assert measures.cost(Costs(loss=1, starvation=1.4)) == pytest.approx(found.gain, rel=1e-9)
@@ -190,18 +191,18 @@ def test_loads_far_above_one_do_not_overflow(robots: int) -> None:
     """M/M/1/201 at loads 1.2, 16 and 40: 40^201 is beyond a double. Values balance everywhere."""
     queue = single(0.4, robots, 201)
     targets = np.full(202, robots)
-    rewards = queue.rewards(Costs(loss=1, starvation=1))
+    rewards = queue.costs(Costs(loss=1, starvation=1))
     gain = target_gains(queue, targets, [rewards])[0]
     assert gain == pytest.approx(float(static_cost(0.4 * robots, 201, 1.0, 1.0)), rel=1e-12)
     measures = measures_of_targets(queue, targets)
     assert (measures.fewest, measures.most) == (robots, robots)
-    fixed = np.stack([np.ones(202), rewards.fixed])
-    each = np.stack([np.zeros(202), rewards.per_robot])
+    fixed = np.stack([np.ones(202), rewards.level])
+    each = np.stack([np.zeros(202), 0.4 * rewards.delivery + rewards.robots])
     found = eliminated(targets, robots, np.array([0.4, 1.0]), fixed, each)[1]
     row = found[robots]
     rise = 0.4 * robots * (np.append(row[1:], row[-1]) - row)
     fall = np.append(0.0, row[:-1] - row[1:])
-    balance = rewards.over(np.arange(robots + 1))[:, robots] + rise + fall - gain
+    balance = queue.earned(rewards)[:, robots] + rise + fall - gain
     assert np.abs(balance).max() < 1e-9 * max(1.0, gain)
 
 
@@ -213,7 +214,7 @@ def test_measures_by_elimination_are_those_of_the_chain(seed: int) -> None:
     queue, _ = drawn(seed)
     targets = falling(seed, queue)
     one = measures_of_targets(queue, targets)
-    generator = queue.generator_of(targets)
+    generator = queue.generator(queue.towards(targets))
     other = measures_of_chain(queue, generator)
     assert (one.fewest, one.most) == (other.fewest, other.most)
     assert one.levels == pytest.approx(other.levels, abs=1e-11)
@@ -267,21 +268,21 @@ def test_the_dense_chain_gives_the_found_rule_the_same_measures(name: str) -> No
 @pytest.mark.parametrize("response", [0.0, 0.2])
 def test_no_target_rule_is_better(obsolescence: float, service: PhaseLaw, response: float) -> None:
     """All target rules of a tiny queue; the bound is below all of them."""
-    queue = ControlledQueue(0.6, 2, service, obsolescence, 2)
+    queue = SwitchedQueue(Levels(service, obsolescence, 2), Modes((0.6,), (2,)))
     costs = Costs(loss=1, starvation=1.4, obsolescence=0.3, response=response)
-    targets = product(range(3), repeat=queue.levels)
+    targets = product(range(3), repeat=queue.levels.number)
     every = [np.array(each) for each in targets if each[0] >= 1]
-    found = solved(queue, queue.rewards(costs)) if not response else with_response(queue, costs)
+    found = solved(queue, queue.costs(costs)) if not response else with_response(queue, costs)
     least = min(cost for each in every if (cost := cost_of(queue, each, costs)) is not None)
     assert found.cost == pytest.approx(least, rel=1e-10)
     assert found.lower <= least * (1 + 1e-12)
     assert found.lower == pytest.approx(least, rel=1e-9 if not response else 1e-3)
 
 
-def cost_of(queue: ControlledQueue, targets: np.ndarray, costs: Costs) -> float | None:
+def cost_of(queue: SwitchedQueue, targets: np.ndarray, costs: Costs) -> float | None:
     """The cost of a target rule, or None where it depends on the start."""
     try:
-        return measures_of_chain(queue, queue.generator_of(targets)).cost(costs)
+        return measures_of_chain(queue, queue.generator(queue.towards(targets))).cost(costs)
     except ValueError:
         return None
 
@@ -292,9 +293,9 @@ def cost_of(queue: ControlledQueue, targets: np.ndarray, costs: Costs) -> float 
 def test_the_curves_are_the_decisions() -> None:
     """f_s(r) >= q iff the best rule of the decision process switches on, event by event."""
     queue = single(0.1, 16, 5)
-    rewards = queue.rewards(Costs(loss=1, starvation=1.4))
+    rewards = queue.costs(Costs(loss=1, starvation=1.4))
     optimum = policy_iteration(queue.process(rewards))
-    on = queue.switches_on(optimum.policy)
+    on = queue.switched(optimum.policy) >= 0
     curves = switching_curves(best_targets(queue, rewards).targets, 16)
     for q, r in product(range(6), range(17)):
         if q >= 1 and r < 16:
@@ -451,7 +452,7 @@ def test_where_no_optimum_is_known_the_reason_is_given(scenario: Scenario, says:
 
 def test_targets_by_phase_go_into_the_scenario() -> None:
     scenario = SYSTEMS["by phase"]
-    assert queue_of(scenario).phases == 2
+    assert queue_of(scenario).levels.phases == 2
     found = optimize(scenario, "switching")
     decision = found.decision["targets"]
     assert len(decision) == 2

@@ -14,9 +14,10 @@ from profiles import examples
 
 from analytic import optimize, predict
 from analytic.markov import closed_classes, stationary
+from analytic.robot_control.scenario_queue import prices_in, queue_of
+from analytic.robot_control.switched_queue import best_policy, measures_of_policy
 from analytic.robot_control.switching import best_switching
-from analytic.robot_control.unlike_robots import best_choices, measures_of_choices
-from analytic.robot_control.unlike_search import best_choices_of, prices_in, queue_of
+from analytic.robot_control.unlike_search import best_choices_of
 from crawlsim.report import plot_choices
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.choices import choices_of
@@ -63,17 +64,25 @@ def random_choices(rng: np.random.Generator, sizes: tuple[int, ...], levels: int
     return table.tolist()
 
 
+def environment_of(scenario: Scenario) -> tuple[Any, Any]:
+    """Rates between the states of the environment, and speeds; one state where there is none."""
+    given = scenario.robots.environment if scenario.robots else None
+    return ([[0.0]], [1.0]) if given is None else (given.Q, given.speeds)
+
+
 def walked(scenario: Scenario, chosen: Any) -> tuple[dict[Any, float], float]:
     """States with their probabilities, and the cost, by walking event by event from the start.
 
-    From the words of the model: a state is (pages, phase of the service, active of each class);
-    `chosen(pages, phase, active)` says which class is switched on after a delivery or a service.
+    From the words of the model: a state is (pages, phase of the service, active of each class,
+    state of the environment); `chosen(pages, phase, active, around)` says which class is switched
+    on after a delivery or a service.
     """
     robots, buffer = scenario.robots, scenario.buffer
     assert robots is not None
     assert robots.classes is not None
     assert buffer is not None
     access = [each.access_time.rate for each in robots.classes]  # type: ignore[union-attr]
+    Q, speeds = environment_of(scenario)
     service: Any = buffer.service
     alpha, T = (
         ([1.0], [[-service.rate]]) if service.key == "exponential" else (service.alpha, service.T)
@@ -83,7 +92,7 @@ def walked(scenario: Scenario, chosen: Any) -> tuple[dict[Any, float], float]:
     top = buffer.waiting_places + 1
     costs = scenario.costs
     paid_robots = costs.robots if isinstance(costs.robots, tuple) else [costs.robots] * len(access)
-    start = (0, 0, tuple(each.available for each in robots.classes))
+    start = (0, 0, tuple(each.available for each in robots.classes), 0)
     places: dict[Any, int] = {}
     flows: list[tuple[int, Any, float]] = []
     paid: list[float] = []
@@ -92,36 +101,41 @@ def walked(scenario: Scenario, chosen: Any) -> tuple[dict[Any, float], float]:
     def plus(active: tuple[int, ...], index: int, step: int) -> tuple[int, ...]:
         return tuple(n + step * (k == index) for k, n in enumerate(active))
 
-    def decided(pages: int, phase: int, active: tuple[int, ...]) -> Any:
-        choice = chosen(pages, phase, active)
-        return pages, phase, active if choice < 0 else plus(active, choice, 1)
+    def decided(pages: int, phase: int, active: tuple[int, ...], around: int) -> Any:
+        choice = chosen(pages, phase, active, around)
+        return pages, phase, active if choice < 0 else plus(active, choice, 1), around
 
     while waiting:
         here = waiting.pop()
         if here in places:
             continue
         places[here] = len(places)
-        pages, phase, active = here
-        moves = []
-        for index, (rate, number) in enumerate(zip(access, active, strict=True)):
+        pages, phase, active, around = here
+        moves = [((*here[:3], other), rate) for other, rate in enumerate(Q[around])]
+        heard = [speeds[around] * rate for rate in access]
+        for index, (rate, number) in enumerate(zip(heard, active, strict=True)):
             fewer = plus(active, index, -1)
             begins = list(enumerate(alpha)) if pages == 0 else [(phase, 1.0)]
             moves += [
-                (decided(min(pages + 1, top), after, fewer), rate * number * p)
+                (decided(min(pages + 1, top), after, fewer, around), rate * number * p)
                 for after, p in begins
                 if number
             ]
         if pages == 1:
-            moves.append((decided(0, 0, active), ends[phase]))
+            moves.append((decided(0, 0, active, around), ends[phase]))
         if pages > 1:
-            moves += [(decided(pages - 1, j, active), ends[phase] * p) for j, p in enumerate(alpha)]
-            moves.append(((pages - 1, phase, active), gone * (pages - 1)))
+            moves += [
+                (decided(pages - 1, j, active, around), ends[phase] * p)
+                for j, p in enumerate(alpha)
+            ]
+            moves.append(((pages - 1, phase, active, around), gone * (pages - 1)))
         if pages:
-            moves += [((pages, j, active), T[phase][j]) for j in range(len(T)) if j != phase]
+            onward = enumerate(T[phase])  # the diagonal is no rate
+            moves += [((pages, j, active, around), rate) for j, rate in onward]
         moves = [(there, rate) for there, rate in moves if rate > 0]
         flows += [(places[here], there, rate) for there, rate in moves]
         waiting += [there for there, _ in moves]
-        lost = sum(rate * number for rate, number in zip(access, active, strict=True)) * (
+        lost = sum(rate * number for rate, number in zip(heard, active, strict=True)) * (
             pages == top
         )
         cost = costs.starvation * (pages == 0) + costs.loss * lost
@@ -149,28 +163,40 @@ def one_class_at_rest(active: tuple[int, ...], sizes: tuple[int, ...]) -> int:
     return next((k for k, size in enumerate(sizes) if active[k] < size), -1)
 
 
-@pytest.mark.parametrize("seed", range(9))
+def random_rule(
+    rng: np.random.Generator, sizes: tuple[int, ...], levels: int, states: int, kind: int
+) -> tuple[dict[str, Any], Any]:
+    """A rule as the file has it, and as `walked` asks it."""
+    if kind == 2:
+        targets = rng.integers(1, sum(sizes) + 1, size=levels).tolist()
+
+        def wanted(pages: int, _phase: int, active: tuple[int, ...], _around: int) -> int:
+            return one_class_at_rest(active, sizes) if sum(active) < targets[pages] else -1
+
+        return {"targets": targets}, wanted
+    tables = [[random_choices(rng, sizes, levels) for _ in range(1 + kind)] for _ in range(states)]
+    written: Any = tables if kind else [phases[0] for phases in tables]
+
+    def chosen(pages: int, phase: int, active: tuple[int, ...], around: int) -> int:
+        return entry(tables[around][phase if kind and pages else 0], pages, *active)
+
+    return {"choices": written if states > 1 else written[0]}, chosen
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_measures_against_a_walk(seed: int) -> None:
     # Choices by state, choices by state and phase of the service, and targets, which switch on the
-    # lowest-numbered robot.
+    # lowest-numbered robot; and of each with an environment that is seen, or in the last not.
     rng = np.random.default_rng(seed)
     sizes = tuple(int(n) for n in rng.integers(1, 4, size=int(rng.integers(1, 4))))
     places = int(rng.integers(0, 4))
     scenario = random_system(rng, sizes, places)
     kind = seed % 3
-    if kind == 2:
-        targets = rng.integers(1, sum(sizes) + 1, size=places + 2).tolist()
-        rule: dict[str, Any] = {"targets": targets}
-
-        def chosen(pages: int, _phase: int, active: tuple[int, ...]) -> int:
-            return one_class_at_rest(active, sizes) if sum(active) < targets[pages] else -1
-    else:
-        tables = [random_choices(rng, sizes, places + 2) for _ in range(1 + kind)]
-        rule = {"choices": tables if kind else tables[0]}
-
-        def chosen(pages: int, phase: int, active: tuple[int, ...]) -> int:
-            return entry(tables[phase if kind and pages else 0], pages, *active)
-
+    states = 1 if seed < 9 else 2
+    if states > 1:
+        environment = {"Q": [[-0.3, 0.3], [0.8, -0.8]], "speeds": [1.6, 0.4]}
+        scenario = scenario.with_("robots.environment", environment)
+    rule, chosen = random_rule(rng, sizes, places + 2, states, kind)
     changes = {"activation": {"switching": rule}}
     if kind == 1:
         changes |= {"buffer.service": {"phase-type": PHASES}}
@@ -183,14 +209,14 @@ def test_measures_against_a_walk(seed: int) -> None:
             rows.setdefault((each.measure, each.subject), []).append(each.value)
     expected = {
         ("control_cost", None): cost,
-        ("mean_active_robots", None): sum(p * sum(active) for (_, _, active), p in law.items()),
-        ("mean_in_system", None): sum(p * pages for (pages, _, _), p in law.items()),
-        ("level_probability", 0): sum(p for (pages, _, _), p in law.items() if pages == 0),
+        ("mean_active_robots", None): sum(p * sum(active) for (_, _, active, _), p in law.items()),
+        ("mean_in_system", None): sum(p * pages for (pages, _, _, _), p in law.items()),
+        ("level_probability", 0): sum(p for (pages, _, _, _), p in law.items() if pages == 0),
     }
     for index in range(len(sizes)):
-        mean = sum(p * active[index] for (_, _, active), p in law.items())
+        mean = sum(p * active[index] for (_, _, active, _), p in law.items())
         expected["mean_active_robots", index] = mean
-    if len(sizes) > 1:
+    if len(sizes) > 1 or states > 1:
         assert len(rows["starvation_probability", None]) == 2  # by two formulas
         assert len(rows["mean_active_robots", 0]) == 2
     for key, value in expected.items():
@@ -219,10 +245,10 @@ def test_no_rule_of_all_is_better(seed: int) -> None:
     sizes, places = (1, 1), 1
     scenario = random_system(rng, sizes, places)
     queue = queue_of(scenario)
-    costs = queue.costs_of(prices_in(scenario))
+    costs = queue.by_state(queue.earned(queue.costs(prices_in(scenario))))
     least = np.inf
     for rules in all_rules(sizes, places + 2):
-        generator = queue.generator_of(queue.policy_of(rules)).toarray()
+        generator = queue.generator(queue.policy(queue.levels.spread(rules))).toarray()
         for each in closed_classes(generator):
             law = stationary(generator[np.ix_(each, each)])
             least = min(least, float(law @ costs[each]))
@@ -266,16 +292,17 @@ def test_a_rule_and_its_policy_are_inverse() -> None:
     queue = queue_of(decided)
     assert decided.robots is not None
     given_choices = choices_of(decided.robots, decided.activation)  # type: ignore[arg-type]
-    assert np.array_equal(queue.choices_of(queue.policy_of(given_choices)), given_choices)
+    policy = queue.policy(queue.levels.spread(given_choices))
+    assert np.array_equal(queue.levels.by_phase(queue.switched(policy)), given_choices)
 
 
 def test_sums_of_measures() -> None:
     queue = queue_of(random_system(np.random.default_rng(5), (2, 3), 3))
-    best = best_choices(queue, np.ones(queue.states))
-    measures = measures_of_choices(queue, best.policy)
+    best = best_policy(queue, queue.rewards(level=1.0))
+    measures = measures_of_policy(queue, best.policy)
     assert best.cost == pytest.approx(1.0, rel=1e-12)
     assert measures.levels.sum() == pytest.approx(1.0, rel=1e-12)
-    delivered = measures.active @ queue.rates
+    delivered = measures.active @ queue.modes.rates
     ended = measures.throughput + measures.loss_rate + measures.obsolescence_rate
     assert delivered == pytest.approx(ended, rel=1e-10)
     # each delivery and each service asks the rule once
@@ -302,7 +329,8 @@ def test_the_map_shows_the_states_in_which_the_rule_is_asked() -> None:
     assert cells.count() == len(list(search.table()))
 
 
-def test_two_closed_classes_are_refused() -> None:
+@pytest.mark.parametrize("where", ["classes", "environment"])
+def test_two_closed_classes_are_refused(where: str) -> None:
     # Always the class that rests by itself, and two of either: what it settles to is chance.
     table = np.full((2, 3, 3), -1)
     for level, first, second in np.ndindex(table.shape):
@@ -310,10 +338,25 @@ def test_two_closed_classes_are_refused() -> None:
             table[level, first, second] = 0 if first > second or (first == second == 0) else 1
     scenario = system((2, 2), [1.0, 0.5], 0, {"loss": 1.0})
     decided = scenario.with_("activation.switching.choices", table.tolist())
+    if where == "environment":
+        around = {"Q": [[-0.3, 0.3], [0.8, -0.8]], "speeds": [1.6, 0.4]}
+        decided = decided.with_("robots.environment", around)
     predicted, left_out = predict(decided)
     assert not [each for each in predicted if each.measure == "starvation_probability"]
     reasons = {each.source: each.reasons for each in left_out}
-    assert reasons["talim2001 (8), classes"] == ("its chain has 2 closed classes",)
+    assert reasons[f"talim2001 (8), {where}"] == ("its chain has 2 closed classes",)
+
+
+def test_phases_that_make_no_difference_may_have_choices_of_their_own() -> None:
+    # Both phases end at the same rate: the service is exponential, and the rule still sees them.
+    alike = {"phase-type": {"alpha": [0.5, 0.5], "T": [[-1.0, 0.0], [0.0, -1.0]]}}
+    scenario = load("one-fast-three-slow").with_("buffer.service", alike)
+    first = scenario.as_file()["activation"]["switching"]["choices"]
+    second = [[[0, 0, 0, 0], [-1] * 4], *first[1:3], *first[2:4]]
+    decided = scenario.with_("activation.switching.choices", [first, second])
+    values = [each.value for each in predict(decided)[0] if each.measure == "loss_rate"]
+    assert len(values) == 2
+    assert values[0] == pytest.approx(values[1], rel=1e-10)
 
 
 @pytest.mark.parametrize(

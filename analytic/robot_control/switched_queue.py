@@ -1,0 +1,477 @@
+"""The queue whose robots are switched on one at a time, as a decision process (talim2001).
+
+A state is a level with a mode of the robots (`analytic.robot_modes`), both after the event and its
+decision. Levels tell the phase of the page in service, too: level 0 is the empty queue, and with q
+pages and the service in phase j of m the level is ``1 + (q - 1) m + j``. The equations, and why
+they hold: docs/theory/switching.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix, lil_matrix
+
+from analytic.decision_process import DecisionProcess, policy_iteration
+from analytic.markov import closed_classes, stationary, stationary_sparse
+from analytic.phase_type import PhaseLaw
+from analytic.refusal import NoAnswerError
+from analytic.robot_modes import Modes
+from scenarios.arrays import Array, IntArray
+from scenarios.choices import NOBODY
+from scenarios.sections import Costs
+
+Indices = NDArray[np.integer[Any]]
+
+_MOST_DENSE = 1000
+"""States up to which the chain of a rule is solved by dense elimination."""
+
+
+class Rewards(NamedTuple):
+    """A reward per unit time.
+
+    Attributes
+    ----------
+    level : ndarray, shape (levels,)
+        Of each level.
+    delivery : ndarray, shape (levels,)
+        Of each delivery that meets the level.
+    robots : ndarray, shape (classes,)
+        Of each active robot of a class.
+    """
+
+    level: Array
+    delivery: Array
+    robots: Array
+
+    def plus(self, factor: float, other: Rewards) -> Rewards:
+        """The sum with a multiple of another."""
+        return Rewards(*(own + factor * each for own, each in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Pages in the system, with the phase of the service.
+
+    Attributes
+    ----------
+    service : PhaseLaw
+        The controller sees its phase.
+    obsolescence : float
+        Rate at which each waiting page becomes obsolete; obsolescence does not trigger switching.
+    capacity : int
+        K, pages that the buffer holds, the one in service included.
+    """
+
+    service: PhaseLaw
+    obsolescence: float
+    capacity: int
+
+    @property
+    def phases(self) -> int:
+        """Service phases."""
+        return len(self.service.start)
+
+    @property
+    def number(self) -> int:
+        """How many levels there are."""
+        return 1 + self.capacity * self.phases
+
+    @cached_property
+    def pages(self) -> NDArray[np.intp]:
+        """Pages in the system at each level."""
+        return np.concatenate([[0], np.repeat(np.arange(1, self.capacity + 1), self.phases)])
+
+    @cached_property
+    def service_rates(self) -> Array:
+        """Service completions per unit time at each level."""
+        return np.concatenate([[0.0], np.tile(self.service.exit_rates, self.capacity)])
+
+    def spread(self, tables: IntArray) -> IntArray:
+        """What a table for each phase, or one for all, says at each level.
+
+        Parameters
+        ----------
+        tables : ndarray, shape (phases or 1, capacity + 1, …)
+            At level 0 the first counts.
+        """
+        by_phase = np.broadcast_to(tables, (self.phases, *tables.shape[1:]))
+        busy = np.swapaxes(by_phase[:, 1:], 0, 1).reshape(-1, *tables.shape[2:])
+        return np.concatenate([by_phase[0, :1], busy])
+
+    def by_phase(self, each: NDArray[Any]) -> NDArray[Any]:
+        """The inverse: of what each level has, a table for each phase."""
+        busy = each[1:].reshape(self.capacity, self.phases, *each.shape[1:])
+        empty = np.broadcast_to(each[0], (self.phases, 1, *each.shape[1:]))
+        return np.concatenate([empty, np.swapaxes(busy, 0, 1)], axis=1)
+
+    def sojourns(self) -> Array:
+        """Sojourn time, if it will be served, of a page that meets each level.
+
+        A page that finds ``p`` pages is followed to its end: with ``f`` the probability that it
+        is served, and ``m`` the mean of its sojourn where it is,
+        ``(-T + p delta) m(p) = f(p) + t alpha m(p - 1) + (p - 1) delta m(p - 1)``, and the same
+        with 0 in place of the first term for ``f``.
+        """
+        alpha, T = self.service
+        exits = self.service.exit_rates
+        delta = self.obsolescence
+        reached = np.ones(self.phases)
+        mean = np.linalg.solve(-T, np.ones(self.phases))
+        rows = [np.array([alpha @ mean])]
+        for ahead in range(1, self.capacity):
+            inverse = np.linalg.inv(ahead * delta * np.eye(self.phases) - T)
+
+            def onward(later: Array, gone: float = (ahead - 1) * delta) -> Array:
+                return exits * (alpha @ later) + gone * later
+
+            reached = inverse @ onward(reached)
+            mean = inverse @ (reached + onward(mean))
+            rows.append(mean)
+        rows.append(np.zeros(self.phases))
+        return np.concatenate(rows)
+
+    @cached_property
+    def moves(self) -> tuple[csr_matrix, csr_matrix, csr_matrix]:
+        """Probabilities at a delivery, rates of services and of all other events between levels."""
+        m = self.phases
+        K = self.capacity
+        alpha = self.service.start
+        exits = self.service.exit_rates
+        T = self.service.generator
+        blocks = [lil_matrix((self.number, self.number)) for _ in range(3)]
+        delivered, served, undecided = blocks
+        for pages in range(K + 1):
+            here = slice(0, 1) if pages == 0 else slice(1 + (pages - 1) * m, 1 + pages * m)
+            above = here if pages == K else slice(here.stop, here.stop + m)
+            delivered[here, above] = alpha if pages == 0 else np.eye(m)
+            if pages >= 1:
+                below = slice(0, 1) if pages == 1 else slice(here.start - m, here.start)
+                begins = np.ones(1) if pages == 1 else alpha
+                served[here, below] = exits[:, None] * begins[None, :]
+                undecided[here, here] = T - np.diag(np.diag(T))
+            if pages >= 2:
+                undecided[here, below] = self.obsolescence * (pages - 1) * np.eye(m)
+        return tuple(map(csr_matrix, blocks))
+
+
+@dataclass(frozen=True)
+class SwitchedQueue:
+    """Levels and modes.
+
+    Attributes
+    ----------
+    levels : Levels
+    modes : Modes
+    """
+
+    levels: Levels
+    modes: Modes
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Levels and modes."""
+        return self.levels.number, self.modes.number
+
+    @property
+    def states(self) -> int:
+        """Number of states; the empty queue without a robot is none, since nothing could happen."""
+        return self.levels.number * self.modes.number - self.modes.states
+
+    @property
+    def start(self) -> int:
+        """The empty queue with every robot active."""
+        return self.modes.combinations - 2
+
+    @cached_property
+    def index(self) -> IntArray:
+        """Index of each state, -1 where there is none, shape `shape`."""
+        there = np.ones(self.shape, dtype=bool)
+        there[0] = self.modes.active.any(axis=1)
+        return np.where(there, np.cumsum(there).reshape(self.shape) - 1, -1)
+
+    def by_state(self, table: Array) -> Array:
+        """The entries of a table of levels and modes that are states."""
+        result: Array = table[self.index >= 0]
+        return result
+
+    def table(self, each: Array) -> Array:
+        """Something of each state as a table of levels and modes, 0 where there is no state."""
+        result = np.zeros(self.shape)
+        result[self.index >= 0] = each
+        return result
+
+    # --- rewards ----------------------------------------------------------------------------------
+
+    def rewards(
+        self, level: ArrayLike = 0.0, delivery: ArrayLike = 0.0, robots: ArrayLike = 0.0
+    ) -> Rewards:
+        """Rewards as `Rewards` has them; one number for all levels, or all classes, will do."""
+        number, classes = self.levels.number, len(self.modes.sizes)
+        shapes = zip((level, delivery, robots), (number, number, classes), strict=True)
+        return Rewards(*(np.zeros(size) + np.asarray(each) for each, size in shapes))
+
+    def costs(self, prices: Costs) -> Rewards:
+        """The cost per unit time, the response apart."""
+        full = (self.levels.pages == self.levels.capacity).astype(float)
+        waiting = np.maximum(self.levels.pages - 1.0, 0.0)
+        level = prices.starvation * (self.levels.pages == 0)
+        level = level + prices.obsolescence * self.levels.obsolescence * waiting
+        return self.rewards(level, prices.loss * full, prices.by_class or prices.robots)
+
+    @cached_property
+    def counted(self) -> dict[str, Rewards]:
+        """What is counted per unit time: starvation, loss, obsolescence, served, robots, level."""
+        none = {"starvation": 0.0, "loss": 0.0, "obsolescence": 0.0, "robots": 0.0}
+        return {rate: self.costs(Costs(**(none | {rate: 1.0}))) for rate in none} | {
+            "served": self.rewards(self.levels.service_rates),
+            "level": self.rewards(self.levels.pages),
+        }
+
+    @cached_property
+    def sojourn(self) -> Rewards:
+        """Sojourn time of the pages that enter per unit time and will be served.
+
+        Without obsolescence that is the number of pages in the system, by Little's law.
+        """
+        if self.levels.obsolescence == 0:
+            return self.counted["level"]
+        return self.rewards(delivery=self.levels.sojourns())
+
+    def earned(self, rewards: Rewards) -> Array:
+        """A reward at each level in each mode, shape `shape`."""
+        level, delivery, robots = rewards
+        by_mode = np.outer(delivery, self.modes.deliveries) + self.modes.active @ robots
+        result: Array = level[:, None] + by_mode
+        return result
+
+    # --- rules ------------------------------------------------------------------------------------
+
+    def process(self, rewards: Rewards) -> DecisionProcess:
+        """The decision process with a cost per unit time.
+
+        Its decisions are the levels and modes before a robot may be switched on, in the order of
+        `shape`; `options` says what each can choose.
+
+        Notes
+        -----
+        talim2001, section 2 with the corrections of the errata, on the states after a decision.
+        """
+        first, _, leads = self.options
+        count = len(leads)
+        rows = np.ones(count), leads, np.arange(count + 1)
+        return DecisionProcess(
+            costs=self.by_state(self.earned(rewards)),
+            transitions=self._undecided,
+            decisions=self.decided,
+            first=first,
+            options=csr_matrix(rows, shape=(count, self.states)),
+            option_costs=np.zeros(count),
+        )
+
+    @cached_property
+    def options(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Where those of each decision begin, the class that each switches on, where each leads."""
+        to = np.column_stack([np.arange(self.modes.number), self.modes.more])
+        leads = np.where(to >= 0, self.index[:, to], -1)
+        possible = leads >= 0
+        first = np.concatenate([[0], np.cumsum(possible.sum(axis=2))])
+        chosen = np.broadcast_to(np.arange(NOBODY, self.modes.more.shape[1]), possible.shape)
+        return first, chosen[possible], leads[possible]
+
+    def policy(self, wanted: IntArray) -> IntArray:
+        """The policy that switches on the class that is wanted, or `NOBODY`, shape `shape`.
+
+        Where that cannot be, nobody is, or in the empty queue without a robot the first class.
+        """
+        first, chosen, _ = self.options
+        fitting = np.flatnonzero(chosen == wanted.ravel()[self._decision])
+        result = first[:-1].copy()
+        result[self._decision[fitting]] = fitting
+        return result
+
+    @cached_property
+    def _decision(self) -> IntArray:
+        """The decision of each option."""
+        number = np.diff(self.options[0])
+        return np.repeat(np.arange(len(number)), number)
+
+    def towards(self, targets: Indices) -> IntArray:
+        """The policy with these targets: one list of levels, or one for each state of environment.
+
+        Parameters
+        ----------
+        targets : ndarray of int, shape (levels,) or (states, levels)
+        """
+        by_state = np.broadcast_to(targets, (self.modes.states, self.levels.number))
+        by_mode = np.repeat(by_state, self.modes.combinations, axis=0).T
+        return self.policy(np.where(self.modes.active.sum(axis=1) < by_mode, 0, NOBODY))
+
+    def switched(self, policy: Indices) -> IntArray:
+        """The class that a policy switches on, or `NOBODY`, shape `shape`."""
+        return self.options[1][policy].reshape(self.shape)
+
+    def targets(self, policy: Indices) -> IntArray:
+        """Up to which numbers of robots that are alike a policy switches on without a gap.
+
+        Shape (states of the environment, levels).
+        """
+        on = (self.switched(policy) != NOBODY).reshape(
+            len(self.levels.pages), self.modes.states, -1
+        )
+        longest: IntArray = np.logical_and.accumulate(on[..., :-1], axis=2).sum(axis=2).T
+        return longest
+
+    def generator(self, policy: Indices) -> csr_matrix:
+        """The generator of the chain under a policy."""
+        return self.process(self.rewards()).generator(policy)
+
+    def stationary(self, policy: Indices) -> Array:
+        """The stationary distribution under a policy, from the start with every robot active.
+
+        Raises
+        ------
+        NoAnswerError
+            If several closed classes can be reached from there.
+        """
+        generator = self.generator(policy)
+        classes = closed_classes(generator, self.start)
+        if len(classes) != 1:
+            raise NoAnswerError(f"its chain has {len(classes)} closed classes")
+        if self.states <= _MOST_DENSE:
+            return stationary(generator.toarray(), self.start)
+        law = np.zeros(self.states)
+        law[classes[0]] = stationary_sparse(csr_matrix(generator[classes[0]][:, classes[0]]))
+        return law
+
+    def gain(self, policy: Indices, rewards: Rewards) -> float:
+        """The reward per unit time under a policy, as `stationary`."""
+        return float(self.stationary(policy) @ self.by_state(self.earned(rewards)))
+
+    @cached_property
+    def decided(self) -> csr_matrix:
+        """Rates from states to decisions: deliveries take a robot away, services none."""
+        delivered, served, _ = self.levels.moves
+        mode, group = (self.modes.fewer >= 0).nonzero()
+        to, rate = self.modes.fewer[mode, group], self.modes.heard[mode, group]
+        size = self.modes.number
+        one_less = csr_matrix((rate, (mode, to)), shape=(size, size))
+        rates = sp.kron(delivered, one_less) + sp.kron(served, sp.eye_array(size))
+        return csr_matrix(csr_matrix(rates)[self._there])
+
+    @cached_property
+    def _undecided(self) -> csr_matrix:
+        """Rates between states without a decision: of phases, obsolescence, the environment."""
+        around = sp.kron(self.modes.changes, sp.eye_array(self.modes.combinations))
+        rates = sp.kron(self.levels.moves[2], sp.eye_array(self.modes.number))
+        rates = rates + sp.kron(sp.eye_array(self.levels.number), around)
+        kept = csr_matrix(csr_matrix(rates)[self._there][:, self._there])
+        kept.eliminate_zeros()
+        return kept
+
+    @property
+    def _there(self) -> Indices:
+        """Places of the states in the order of `shape`."""
+        return np.flatnonzero(self.index.ravel() >= 0)
+
+
+class Measures(NamedTuple):
+    """What a rule does in the long run, per unit time.
+
+    Attributes
+    ----------
+    starvation, loss_rate, obsolescence_rate, throughput : float
+        Fraction of time with an empty queue; pages lost, obsolete and indexed.
+    active : ndarray, shape (classes,)
+        Mean active robots of each class.
+    levels : ndarray, shape (capacity + 1,)
+        Level probabilities.
+    occasions : ndarray, shape (levels and service phases, modes)
+        How often the rule is asked in each state before its decision.
+    """
+
+    starvation: float
+    loss_rate: float
+    obsolescence_rate: float
+    throughput: float
+    active: Array
+    levels: Array
+    occasions: Array
+
+
+def measures_of_policy(queue: SwitchedQueue, policy: Indices) -> Measures:
+    """Measures of any rule that sees level, service phase and mode.
+
+    Parameters
+    ----------
+    queue : SwitchedQueue
+    policy : ndarray of int, shape (decisions,)
+
+    Raises
+    ------
+    NoAnswerError
+        As `SwitchedQueue.stationary`.
+
+    Notes
+    -----
+    The stationary distribution of the chain of talim2001 (8), on states with a mode in them.
+    """
+    law = queue.stationary(policy)
+    table = queue.table(law)
+    levels = queue.levels
+    by_level = table.sum(axis=1)
+    by_pages: Array = np.bincount(levels.pages, by_level).astype(float)
+    return Measures(
+        starvation=float(by_level[0]),
+        loss_rate=float((table[levels.pages == levels.capacity] @ queue.modes.deliveries).sum()),
+        obsolescence_rate=float(
+            levels.obsolescence * by_level @ np.maximum(levels.pages - 1.0, 0.0)
+        ),
+        throughput=float(by_level @ levels.service_rates),
+        active=np.asarray(table.sum(axis=0) @ queue.modes.active),
+        levels=by_pages,
+        occasions=np.asarray(law @ queue.decided).reshape(queue.shape),
+    )
+
+
+class BestPolicy(NamedTuple):
+    """The best rule.
+
+    Attributes
+    ----------
+    policy : ndarray of int, shape (decisions,)
+    cost : float
+        Per unit time.
+    lower : float
+        No rule that switches on one robot at a time and recalls none costs less.
+    """
+
+    policy: Indices
+    cost: float
+    lower: float
+
+
+def best_policy(queue: SwitchedQueue, rewards: Rewards) -> BestPolicy:
+    """The best of all rules that switch on at most one robot at a time, of any class.
+
+    Parameters
+    ----------
+    queue : SwitchedQueue
+    rewards : Rewards
+        The cost per unit time.
+
+    Notes
+    -----
+    Policy iteration over all rules; ``min L V <= theta* <= max L V`` for the values V that it ends
+    with (`analytic.decision_process`).
+    """
+    process = queue.process(rewards)
+    # where the search begins some robot is switched on wherever one rests
+    optimum = policy_iteration(process, process.first[1:] - 1)
+    cost = queue.gain(optimum.policy, rewards)
+    return BestPolicy(optimum.policy, cost, min(optimum.lower, cost))
