@@ -339,6 +339,7 @@ def schedule(
     weights: Mapping[str, float] | None = None,
     tiers: Sequence[str] = (),
     rule: str = "freshness",
+    objective: str = "freshness",
     until: str | None = None,
     kind: Literal["visits", "changes"] | None = None,
     form: str | None = None,
@@ -368,6 +369,9 @@ def schedule(
         The only times between two visits that the crawler knows.
     rule : str
         "freshness", or for comparison "lambdacrawl", "azar", "proportional" or "uniform".
+    objective : {"freshness", "delay", "harmonic"}
+        What visits are to make best: the share of time up to date, the mean time from a change to
+        the visit that finds it, or LambdaCrawl's cost.
     until : str, optional
         Date when watching ended.
     kind : {"visits", "changes"}, optional
@@ -421,6 +425,7 @@ def schedule(
         longest_by="--max" if longest else f"--max (the limit of {out_format} unless you say more)",
         tiers=tuple(seconds),
         rule=rule,
+        objective=objective,
         backtest=backtest,
         even=even,
         gone_after=GONE_AFTER if gone_after is None else gone_after,

@@ -67,6 +67,11 @@ _UNPREDICTABLE = (
         type=click.IntRange(1, 1_000_000),
     ),
     option("--recheck T", "Time between two looks at a URL that is gone, or never; default 90d."),
+    option(
+        "--objective O",
+        "freshness, delay (from a change to its visit), or harmonic.",
+        default="freshness",
+    ),
     option("--rule R", "freshness, or a rule of others for comparison.", default="freshness"),
     option("--backtest", "Replay the plans of earlier years: does it pay?"),
     option("--simulate", "Carry out the plan in a simulation."),
@@ -210,6 +215,10 @@ def _verdict_lines(plan: Schedule, simulation: SimulatedPlan | None) -> Iterator
         from crawlsim.scheduling.schedule import MORE_BUDGET
 
         now = _percent(plan.expected["plan"].mean).removesuffix(" %")
+        from crawlsim.scheduling.quantities import in_words
+
+        if plan.asked.objective != "freshness":
+            yield f"From a change to the visit that finds it: {in_words(plan.delay)} on average."
         yield f"{100 * MORE_BUDGET:.0f} % more budget: {now} → {_percent(plan.with_more)} stale."
     share = f"{_percent(plan.even_share)} of the budget is spread evenly"
     if plan.windows is None:

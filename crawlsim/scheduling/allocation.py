@@ -218,6 +218,18 @@ def by_random_visits(rates: Array, weights: Array, limits: Limits) -> Array:
     return shared_out(visits, limits)
 
 
+def by_delay(rates: Array, weights: Array, limits: Limits) -> Array:
+    """The visits that make the mean time from a change to the visit that finds it shortest.
+
+    Notes
+    -----
+    At equal intervals that time is half an interval, so that ``sum w r / (2 f)`` is least where
+    visits are as the roots of ``w r``; of uncertain rates their means count.
+    """
+    worth = np.sqrt(weights * rates)
+    return shared_out(lambda prices: worth * np.exp(-prices), limits)
+
+
 RULES_OF_OTHERS: Mapping[str, Callable[[Array, Array, Limits], Array]] = {
     "lambdacrawl": by_harmonic_cost,
     "azar": by_random_visits,

@@ -40,6 +40,12 @@ EVEN_SHARE = 0.25
 CAUTIOUS_SHARE = 0.5
 """The same where little is known."""
 
+OBJECTIVES = ("freshness", "delay", "harmonic")
+"""What visits make best: the share of time up to date, the mean time from a change to the visit
+that finds it, or the sum over pages of ln(1 + changes per visit)."""
+
+_BY_RATES = {"delay": allocation.by_delay, "harmonic": allocation.by_harmonic_cost}
+
 _SHORT_HISTORY = 1.5
 _LONG_HISTORY = 2.5
 
@@ -152,7 +158,13 @@ def even_share_of(gaps: Gaps) -> float:
     return float(CAUTIOUS_SHARE + known * (EVEN_SHARE - CAUTIOUS_SHARE))
 
 
-def planned(forecast: Forecast, importance: Array, limits: Limits, even_share: float) -> Array:
+def planned(
+    forecast: Forecast,
+    importance: Array,
+    limits: Limits,
+    even_share: float,
+    objective: str = "freshness",
+) -> Array:
     """Visits per second of each page.
 
     Parameters
@@ -162,6 +174,8 @@ def planned(forecast: Forecast, importance: Array, limits: Limits, even_share: f
     limits : Limits
     even_share : float
         Of the budget, spread evenly; the limits hold for both parts together.
+    objective : str
+        One of `OBJECTIVES`.
     """
     even = allocation.evenly(limits)
     if even_share == 1:
@@ -174,7 +188,10 @@ def planned(forecast: Forecast, importance: Array, limits: Limits, even_share: f
         most=(limits.most - even_share * even) / left,
         host_budgets=(limits.host_budgets - even_share * of_hosts) / left,
     )
-    best = allocation.by_freshness(forecast.worth, importance, rest)
+    if objective == "freshness":
+        best = allocation.by_freshness(forecast.worth, importance, rest)
+    else:
+        best = _BY_RATES[objective](forecast.estimates.rates, importance, rest)
     result: Array = np.clip(left * best + even_share * even, limits.least, limits.most)
     return result
 
@@ -190,6 +207,17 @@ def stale_share(rates: Array, visits: Array) -> Array:
     ratio = rates / visits
     result: Array = 1 + np.expm1(-ratio) / ratio
     return result
+
+
+def mean_delay(rates: Array, visits: Array, importance: Array) -> float:
+    """Mean seconds from a change to the visit that finds it, changes weighted by importance."""
+    changes = importance * rates
+    return float((changes / (2 * visits)).sum() / changes.sum())
+
+
+def harmonic_cost(rates: Array, visits: Array, importance: Array) -> float:
+    """Weighted mean over pages of ``ln(1 + r / f)``, LambdaCrawl's cost but for a constant."""
+    return float(importance @ np.log1p(rates / visits) / importance.sum())
 
 
 def stale_shares(forecast: Forecast, visits: Array, importance: Array) -> Array:

@@ -26,10 +26,13 @@ from crawlsim.scheduling.gone import (
 from crawlsim.scheduling.log import ChangeLog, VisitLog
 from crawlsim.scheduling.planning import (
     CAUTIOUS_SHARE,
+    OBJECTIVES,
     Forecast,
     even_share_of,
     forecast_of,
+    harmonic_cost,
     left_fresh,
+    mean_delay,
     planned,
     stale_shares,
 )
@@ -88,6 +91,8 @@ class Asked:
         Seconds between two visits that the crawler knows, where it knows only a few.
     rule : str
         A key of `RULES`.
+    objective : str
+        What visits are to make best: one of `OBJECTIVES`.
     backtest : bool
         Whether plans of earlier years are replayed.
     even : float, optional
@@ -108,6 +113,7 @@ class Asked:
     longest_by: str = "--max"
     tiers: Sequence[float] = ()
     rule: str = "freshness"
+    objective: str = "freshness"
     backtest: bool = False
     even: float | None = None
     gone_after: int = GONE_AFTER
@@ -137,6 +143,17 @@ class Asked:
                     raise ScenarioError("--tiers", tiers, f"does not go with {option}")
         if self.rule not in RULES:
             raise ScenarioError("--rule", self.rule, f"must be {one_of(self.rule, RULES)}")
+        if self.objective not in OBJECTIVES:
+            allowed = f"must be {one_of(self.objective, OBJECTIVES)}"
+            raise ScenarioError("--objective", self.objective, allowed)
+        if self.objective != "freshness":
+            for option, is_given in {
+                "--rule": self.rule != "freshness",
+                "--backtest": self.backtest,
+            }.items():
+                if is_given:
+                    allowed = f"does not go with {option}, which is for freshness"
+                    raise ScenarioError("--objective", self.objective, allowed)
 
 
 @dataclass(frozen=True)
@@ -219,6 +236,16 @@ class Schedule:
         """Visits per second of all URLs, those that are gone included."""
         return float((1 / self.intervals).sum()) + self.gone.visits_per_second
 
+    @property
+    def delay(self) -> float:
+        """Expected seconds from a change to the visit that finds it."""
+        return mean_delay(self.estimates.rates, 1 / self.intervals, self.importance)
+
+    @property
+    def harmonic(self) -> float:
+        """Expected mean of ``ln(1 + changes per visit)``."""
+        return harmonic_cost(self.estimates.rates, 1 / self.intervals, self.importance)
+
     def saving(self, over: str) -> float | None:
         """Share of the expected stale time of another rule that the plan saves."""
         assert self.expected is not None
@@ -242,6 +269,7 @@ class Schedule:
             plan = self.expected["plan"]
             expected = {"stale": plan.mean, "low": plan.low, "high": plan.high}
             expected |= {name: each.mean for name, each in self.expected.items() if name != "plan"}
+            expected |= {"delay": self.delay, "harmonic": self.harmonic}
             savings = {name: self.saving(name) for name in self.expected if name != "plan"}
         tested = None
         if self.windows is not None:
@@ -266,6 +294,7 @@ class Schedule:
             "pages": len(self.urls),
             "gone": self.gone.record(),
             "budget_per_day": self.asked.visits * DAY,
+            "objective": self.asked.objective,
             "even_share": self.even_share,
             "expected": expected,
             "expected_reason": self.no_promise or None,
@@ -527,7 +556,7 @@ def _visits(
         rule = allocation.RULES_OF_OTHERS[asked.rule]
         visits = rule(forecast.estimates.rates, importance, limits)
     else:
-        visits = planned(forecast, importance, limits, even_share)
+        visits = planned(forecast, importance, limits, even_share, asked.objective)
     return _in_tiers(visits, asked)
 
 

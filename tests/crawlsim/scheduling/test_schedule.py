@@ -12,7 +12,8 @@ from simulated_logs import DAY, START, YEAR, bursty_site, urls_of, visit_log
 
 import crawlsim
 from crawlsim.scheduling import Asked, ChangeLog, VisitLog, schedule_of, simulation
-from crawlsim.scheduling.allocation import Limits
+from crawlsim.scheduling.allocation import Limits, by_delay, by_harmonic_cost
+from crawlsim.scheduling.planning import harmonic_cost, mean_delay
 from crawlsim.scheduling.replay import Changes, stale_times
 from crawlsim.scheduling.schedule import Share, reason
 from crawlsim.scheduling.simulation import simulated_plan
@@ -297,6 +298,41 @@ def test_a_budget_that_whole_minutes_cannot_spend_is_said() -> None:
         "Whole intervals for stormcrawler spend 720 of 960 visits a day."
     )
     assert unspent(plan, "csv") == ""
+
+
+@pytest.mark.parametrize("objective", ["delay", "harmonic"])
+def test_an_objective_is_reached_at_the_true_rates(objective: str) -> None:
+    """Rich logs: within 5 % of the rule at the true rates, which nothing else reaches."""
+    log, rates = poisson_log(200)
+    budget = 200 / (10 * DAY)
+    plan = schedule_of(log, Asked(budget, objective=objective, even=0.0))
+    fresh = schedule_of(log, Asked(budget, even=0.0))
+    weights = np.ones(200)
+    cost, rule = {
+        "delay": (mean_delay, by_delay),
+        "harmonic": (harmonic_cost, by_harmonic_cost),
+    }[objective]
+    best = cost(rates, rule(rates, weights, plan.limits), weights)
+    reached, of_fresh = (cost(rates, 1 / each.intervals, weights) for each in (plan, fresh))
+    assert best <= reached <= 1.05 * best
+    assert of_fresh > 1.01 * reached
+    even = cost(rates, np.full(200, budget / 200), weights)
+    assert even > reached
+    if objective == "delay":
+        assert even == pytest.approx(200 / budget / 2)
+    record = plan.record()
+    assert record["objective"] == objective
+    assert record["expected"][objective] == pytest.approx(reached, rel=0.1)
+
+
+def test_objectives_that_do_not_go_with_others() -> None:
+    for changes, words in (
+        ({"objective": "speed"}, "must be freshness, delay or harmonic"),
+        ({"objective": "delay", "rule": "azar"}, "does not go with --rule"),
+        ({"objective": "delay", "backtest": True}, "does not go with --backtest"),
+    ):
+        with pytest.raises(ScenarioError, match=words):
+            Asked(1.0, **changes)  # type: ignore[arg-type]
 
 
 def test_names_that_match_nothing_are_noted() -> None:
