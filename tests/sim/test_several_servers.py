@@ -79,7 +79,10 @@ def test_idle_indexers_are_measured_where_the_file_speaks_of_servers() -> None:
     [
         ({"buffer.servers": 0}, "buffer.servers = 0"),
         ({"buffer.servers": 1.5}, "buffer.servers = 1.5"),
-        ({"activation.switching.targets": [3, 3, 2, 1, 0]}, "must have 6 entries"),
+        (
+            {"activation.switching.targets": [3, 3, 2, 1, 0]},
+            "has 5 entries; must have 6, one per level",
+        ),
         (
             {
                 "activation.switching.targets": [[3, 3, 2, 1, 0, 0]] * 2,
