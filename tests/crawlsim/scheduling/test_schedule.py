@@ -303,7 +303,8 @@ def test_a_budget_that_whole_minutes_cannot_spend_is_said() -> None:
 @pytest.mark.parametrize("objective", ["delay", "harmonic"])
 def test_an_objective_is_reached_at_the_true_rates(objective: str) -> None:
     """Rich logs: within 5 % of the rule at the true rates, which nothing else reaches."""
-    log, rates = poisson_log(200)
+    rates = np.random.default_rng(12).gamma(0.5, 2.0, 200) / (40 * DAY)
+    log = visit_log(rates, np.full((200, 120), 5 * DAY))
     budget = 200 / (10 * DAY)
     plan = schedule_of(log, Asked(budget, objective=objective, even=0.0))
     fresh = schedule_of(log, Asked(budget, even=0.0))
