@@ -305,7 +305,7 @@ def test_an_objective_is_reached_at_the_true_rates(objective: str) -> None:
     """Rich logs: within 5 % of the rule at the true rates, which nothing else reaches."""
     rates = np.random.default_rng(12).gamma(0.5, 2.0, 200) / (40 * DAY)
     log = visit_log(rates, np.full((200, 120), 5 * DAY))
-    budget = 200 / (10 * DAY)
+    budget = 200 / (60 * DAY)
     plan = schedule_of(log, Asked(budget, objective=objective, even=0.0))
     fresh = schedule_of(log, Asked(budget, even=0.0))
     weights = np.ones(200)
