@@ -127,7 +127,7 @@ def blocks(path: Path, *, json: bool = False) -> Iterator[Block]:
         raise ScenarioError("", MISSING, f"is not a complete {form} file", str(path)) from None
 
 
-def _zst(stream: IO[bytes]) -> IO[bytes]:
+def _zst(stream: IO[bytes]) -> Any:
     import zstandard
 
     return zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
