@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from crawlsim.scheduling.gaps import Gaps
 from crawlsim.scheduling.log import ChangeLog, VisitLog
 from crawlsim.scheduling.quantities import in_words
 from scenarios.text import counted
 
-SEEN_OFTEN = 3
+_SEEN_OFTEN = 3
 """Visits from which on it is strange that a page had changed at each of them."""
 
 _NEARLY_ALL = 0.95
@@ -26,9 +27,11 @@ class Doubt(NamedTuple):
     notes: tuple[str, ...]
 
 
-def always_changed(visits: int, changes: int) -> bool:
-    """Whether a page that was seen three times or more had changed at every visit."""
-    return visits >= SEEN_OFTEN and changes == visits - 1
+def always_changed(visits: ArrayLike, changes: ArrayLike) -> NDArray[np.bool_]:
+    """Whether pages that were seen three times or more had changed at every visit."""
+    seen = np.asarray(visits)
+    found: NDArray[np.bool_] = (seen >= _SEEN_OFTEN) & (np.asarray(changes) == seen - 1)
+    return found
 
 
 def why_no_promise(log: VisitLog | ChangeLog, gaps: Gaps, interval: float) -> Doubt:
@@ -73,15 +76,14 @@ def why_no_promise(log: VisitLog | ChangeLog, gaps: Gaps, interval: float) -> Do
 
 def _changed_at_every_visit(gaps: Gaps) -> str:
     """Why nearly all pages cannot have changed at every visit; empty if they have not."""
-    changes = gaps.changes
-    often = gaps.visits >= SEEN_OFTEN
-    every = changes == gaps.visits - 1
+    often = gaps.visits >= _SEEN_OFTEN
+    every = int(always_changed(gaps.visits, gaps.changes).sum())
     number = int(often.sum())
     seen = int((gaps.visits[often] - 1).sum())
-    if seen < _FEWEST_GAPS or np.sum(every & often) < _NEARLY_ALL * number:
+    if seen < _FEWEST_GAPS or every < _NEARLY_ALL * number:
         return ""
     return (
-        f"Of {counted(number, 'page')} seen three times or more {int((every & often).sum())} had "
+        f"Of {counted(number, 'page')} seen three times or more {every} had "
         "changed at every visit: an index from which equal answers were left out, or contents that "
         "differ at each fetch (tokens, dates), look so; how often the pages change cannot be told."
     )

@@ -65,6 +65,12 @@ def states_of(log: VisitLog, after: int = GONE_AFTER) -> NDArray[np.int8]:
     return states
 
 
+def numbers_of(states: NDArray[np.int8]) -> dict[str, int]:
+    """How many URLs are of each state but that of a page."""
+    counts = np.bincount(states, minlength=len(STATES)).tolist()
+    return dict(zip(STATES[1:], counts[1:], strict=True))
+
+
 @dataclass(frozen=True)
 class Gone:
     """URLs outside the plan, each with the time between two looks whether it has come back.
@@ -93,8 +99,7 @@ class Gone:
 
     def numbers(self) -> dict[str, int]:
         """How many are of each state but that of a page."""
-        counts = np.bincount(self.states, minlength=len(STATES)).tolist()
-        return dict(zip(STATES[1:], counts[1:], strict=True))
+        return numbers_of(self.states)
 
     def record(self) -> Mapping[str, float]:
         """The entries for JSON."""

@@ -88,8 +88,8 @@ class VisitLog(Log):
         What was counted and what is in doubt, in sentences.
     further : FurtherVisits
     contradicted, compared : int
-        Visits of which both a digest and a sign of a change are known, and of them those where the
-        two say different things.
+        Visits at which a digest and a sign of a change say different things, of those at which both
+        are known.
     is_of_sitemaps : bool
         Whether nothing but sitemaps says it.
     """

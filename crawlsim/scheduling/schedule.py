@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from crawlsim.scheduling import allocation
 from crawlsim.scheduling.allocation import DAY, Limits, refuse_what_cannot_be
 from crawlsim.scheduling.change_rates import Estimates, groups_of
-from crawlsim.scheduling.doubt import SEEN_OFTEN, always_changed, why_no_promise
+from crawlsim.scheduling.doubt import always_changed, why_no_promise
 from crawlsim.scheduling.gaps import YEAR, Gaps, gaps_of_changes, gaps_of_visits
 from crawlsim.scheduling.gone import (
     GONE_AFTER,
     PAGE,
     RECHECK,
-    STATES,
     Gone,
+    numbers_of,
     recheck_rates,
     states_of,
 )
@@ -421,11 +421,9 @@ def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDA
     if isinstance(log, VisitLog):
         states = states_of(log, asked.gone_after)
         changes = np.bincount(log.page[log.changed], minlength=len(log.urls))
-    counts = np.bincount(states, minlength=len(STATES)).tolist()
-    found = ", ".join(
-        f"{number} {name}" for name, number in zip(STATES[1:], counts[1:], strict=True) if number
-    )
-    if not counts[PAGE]:
+    numbers = numbers_of(states)
+    found = ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
+    if sum(numbers.values()) == len(states):
         allowed = f"show no page, only URLs that are none: {found}"
         raise refused_log(log, allowed)
     is_planned = states == PAGE
@@ -651,8 +649,7 @@ def _expected(
     The rate of a page that had changed at every visit has no upper end: at the upper end of each
     interval such pages are out of date all the time.
     """
-    changes = gaps.changes
-    no_end = (gaps.visits >= SEEN_OFTEN) & (changes == gaps.visits - 1)
+    no_end = always_changed(gaps.visits, gaps.changes)
     plans = {
         name: rule(forecast.estimates.rates, importance, limits)
         for name, rule in allocation.RULES_OF_OTHERS.items()

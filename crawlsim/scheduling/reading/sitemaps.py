@@ -29,7 +29,7 @@ _DATE = re.compile(
     re.ASCII,
 )
 _LONGEST_NAME = 60
-DAY = 86400.0
+_DAY = 86400.0
 _MANY, _MANY_OF_FILE = 5, 0.1
 
 
@@ -82,7 +82,7 @@ def _stamped(modified: Array, time: float, *, is_named: bool) -> NDArray[np.bool
     _, place, count = np.unique(modified, return_inverse=True, return_counts=True)
     shared = count[place] >= max(_MANY, _MANY_OF_FILE * len(modified))
     if is_named:
-        shared |= np.floor(modified / DAY) == np.floor(time / DAY)
+        shared |= np.floor(modified / _DAY) == np.floor(time / _DAY)
     return shared & ~np.isnan(modified)
 
 

@@ -54,8 +54,6 @@ HISTORY = [
     *answers("https://example.org/e", "200", "301", "404", "301"),
     *answers("https://example.org/f", "404", "404", "404", "200"),
 ]
-STATES = [GONE, NEVER_ANSWERED, PAGE, REDIRECT, PAGE, REDIRECT]
-"""In the order of the URLs: A, B, d, e and f, C first."""
 
 
 @pytest.mark.parametrize("form", FORMS)
