@@ -48,6 +48,7 @@ KINDS = (
     *("constant", "condition", "statement", "argument"),
 )
 FATES = ("killed", "timed out", "survived", "equivalent")
+_NOT_BY_THE_NEAREST = "not seen by the nearest"
 
 _OPPOSITE = {
     **{ast.Lt: ("<", ">="), ast.LtE: ("<=", ">"), ast.Gt: (">", "<="), ast.GtE: (">=", "<")},
@@ -474,7 +475,9 @@ class Tree:
         names.write_text("\n".join(each.test for each in chosen))
         files = dict.fromkeys(_file(each.test) for each in chosen)
         limit = _PATIENCE[0] + _PATIENCE[1] * sum(each.seconds for each in chosen)
-        more = {"CHOSEN": str(names.absolute())}
+        failed = self.folder / "failed.txt"
+        failed.write_text("")
+        more = {"CHOSEN": str(names.absolute()), "FAILED": str(failed.absolute())}
         return self.pytest("-x", *net.options, *files, more=more, seconds=limit)
 
     def passes(self, test: str, net: Net) -> bool:
@@ -484,10 +487,8 @@ class Tree:
         return self._passes[test]
 
     def first_failure(self) -> str:
-        """The test that failed in the last run."""
-        lines = (self.folder / "pytest.log").read_text("utf-8", "replace").splitlines()
-        names = [line.split()[1] for line in lines if line.startswith(("FAILED ", "ERROR "))]
-        return names[0] if names else ""
+        """The test that failed in the last run; empty where they could not be collected."""
+        return (self.folder / "failed.txt").read_text("utf-8")
 
 
 @dataclass(frozen=True)
@@ -582,11 +583,11 @@ def run(
 
     First the nearest tests of each, then all others of those that they have not seen.
     """
-    done = {row["number"] for row in _rows(folder, net)}
+    known = {row["number"]: row["fate"] for row in _rows(folder, net)}
     waiting = [
         number
         for number, each in enumerate(drawn)
-        if number not in done and each.package in net.packages
+        if known.get(number) not in FATES and each.package in net.packages
     ]
     free: SimpleQueue[Tree] = SimpleQueue()
     for tree in trees:
@@ -603,13 +604,15 @@ def run(
             free.put(tree)
 
     for nearest in (True, False):
+        chosen = [each for each in waiting if not (nearest and each in known)]
+        unseen = (_NOT_BY_THE_NEAREST if nearest else "survived", "")
         with ThreadPoolExecutor(len(trees)) as pool:
-            planted = {pool.submit(plant, number, nearest=nearest): number for number in waiting}
+            planted = {pool.submit(plant, number, nearest=nearest): number for number in chosen}
             for each in as_completed(planted):
                 number, how = planted[each], each.result()
-                if how is not None or not nearest:
+                if how is not None:
                     waiting.remove(number)
-                    _write(folder, net, number, drawn[number], how or ("survived", ""))
+                _write(folder, net, number, drawn[number], how or unseen)
 
 
 def _nearest(tests: Sequence[Reached]) -> int:
@@ -648,6 +651,7 @@ def fates(drawn: Sequence[Mutant], folder: Path, net: Net) -> list[tuple[Mutant,
     return [
         (drawn[row["number"]], "equivalent" if row["number"] in equivalent else row["fate"])
         for row in _rows(folder, net)
+        if row["fate"] in FATES
     ]
 
 

@@ -226,3 +226,5 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     report = outcome.get_result()
     if report.failed or report.skipped:
         item.stash[_FAILED] = True
+    if report.failed and "FAILED" in os.environ:
+        Path(os.environ["FAILED"]).write_text(item.nodeid, "utf-8")
