@@ -17,6 +17,7 @@ from scenarios.activation import Free, Optimal, Static, Switching, These
 from scenarios.arrays import Array
 from scenarios.fleet import access_times
 from scenarios.laws import Deterministic, Distribution, Mixture
+from scenarios.model import Never, QueueDiscipline
 from scenarios.page_data import access_shares, page_service_times
 from scenarios.processes import gap_law
 from scenarios.sections import Buffer, PageSize, Robots
@@ -30,10 +31,21 @@ def all_of(*reasons: str | None) -> str | None:
     return ", and ".join(reason for reason in reasons if reason is not None) or None
 
 
-def patience_of(scenario: Scenario) -> Distribution | None:
-    """The law of the obsolescence timers, or None where waiting pages have none."""
-    law = scenario.buffer.obsolescence if scenario.buffer else "never"
-    return None if isinstance(law, str) else law
+def timer_of(scenario: Scenario) -> Distribution | None:
+    """The law of the obsolescence timers; None where waiting pages have none."""
+    queue = scenario.model.queue
+    return queue.timer if queue else None
+
+
+def timer_rate(scenario: Scenario) -> float:
+    """Obsolete pages per waiting page and unit time; 0 where waiting pages have no timers.
+
+    Of a scenario that meets `exponential_patience_or_none`.
+    """
+    law = timer_of(scenario)
+    rate = 0.0 if law is None else exponential_rate(law)
+    assert rate is not None
+    return rate
 
 
 def buffer_and_robots(scenario: Scenario) -> tuple[Buffer, Robots]:
@@ -77,6 +89,13 @@ def buffer_of(scenario: Scenario) -> Buffer:
     """The section [buffer] of a scenario that has one."""
     assert scenario.buffer is not None
     return scenario.buffer
+
+
+def discipline_of(scenario: Scenario) -> QueueDiscipline:
+    """The discipline of a scenario that has a buffer."""
+    queue = scenario.model.queue
+    assert queue is not None
+    return queue.discipline
 
 
 def one_server(scenario: Scenario) -> str | None:
@@ -217,13 +236,13 @@ def phases_unseen(scenario: Scenario) -> str | None:
 
 def first_come_first_served(scenario: Scenario) -> str | None:
     """First come first served, nothing pushed out."""
-    lifo = buffer_of(scenario).discipline == "lifo"
+    lifo = discipline_of(scenario).newest_first
     return all_of("last come first served" if lifo else None, nothing_pushed_out(scenario))
 
 
 def nothing_pushed_out(scenario: Scenario) -> str | None:
     """A full buffer loses the new page."""
-    return "a full buffer pushes out" if buffer_of(scenario).when_full == "push-out" else None
+    return "a full buffer pushes out" if discipline_of(scenario).pushes_out else None
 
 
 def quantiles_asked(scenario: Scenario) -> str | None:
@@ -325,30 +344,31 @@ def _too_many(what: str, phases: int) -> str:
 
 def no_obsolescence(scenario: Scenario) -> str | None:
     """Waiting pages never become obsolete."""
-    never = buffer_of(scenario).obsolescence == "never"
+    queue = scenario.model.queue
+    never = queue is None or isinstance(queue.patience, Never)
     return None if never else "waiting pages become obsolete"
 
 
 def pages_leave_the_queue_alone(scenario: Scenario) -> str | None:
     """What the pages are, and whether they change, does not matter to the queue."""
-    buffer = buffer_of(scenario)
-    dropped = buffer.obsolescence == "page-change"
+    discipline = discipline_of(scenario)
+    dropped = "waiting pages are dropped when their originals change"
     return all_of(
-        "waiting pages are dropped when their originals change" if dropped else None,
-        "newer copies replace older ones" if buffer.replace_older_copy else None,
+        dropped if discipline.drops_changed else None,
+        "newer copies replace older ones" if discipline.replaces else None,
     )
 
 
 def exponential_patience_or_none(scenario: Scenario) -> str | None:
     """Obsolescence timers, if any, are exponential."""
-    law = patience_of(scenario)
+    law = timer_of(scenario)
     known = law is None or exponential_rate(law) is not None
     return None if known else "obsolescence timers are not exponential"
 
 
 def phase_type_patience(scenario: Scenario) -> str | None:
     """Obsolescence timers, if any, are of phase type."""
-    law = patience_of(scenario)
+    law = timer_of(scenario)
     return None if law is None else _not_of_phase_type("obsolescence timers", law, law.key)
 
 
@@ -356,12 +376,11 @@ def memoryless_or_ordered(scenario: Scenario) -> str | None:
     """First come first served without push-out, or timers that have no memory."""
     if exponential_patience_or_none(scenario) is None:
         return None
-    lifo = buffer_of(scenario).discipline == "lifo"
-    pushes = buffer_of(scenario).when_full == "push-out"
+    discipline = discipline_of(scenario)
     memory = "with timers that are not exponential"
     return all_of(
-        f"last come first served {memory}" if lifo else None,
-        f"push-out {memory}" if pushes else None,
+        f"last come first served {memory}" if discipline.newest_first else None,
+        f"push-out {memory}" if discipline.pushes_out else None,
     )
 
 

@@ -234,8 +234,8 @@ def _oldest_page(scenario: Scenario) -> Iterator[Memory]:
     The numbers of pages forget the start sooner than their ages do: under "lifo" the page at the
     bottom is served when the busy period ends.
     """
-    buffer = scenario.buffer
-    if buffer is None or (buffer.discipline == "fifo" and buffer.when_full == "lose-new"):
+    buffer, queue = scenario.buffer, scenario.model.queue
+    if buffer is None or queue is None or queue.discipline.is_ordered:
         return
     stays = stays_of(scenario)
     if stays is not None and math.isfinite(stays.longest):

@@ -472,7 +472,7 @@ def _counted(scenario: Scenario, rate: Rate, measure: str) -> tuple[Array, Array
         return rate("loss")
 
     def obsolete() -> Array:
-        never = conditions.patience_of(scenario) is None
+        never = conditions.timer_of(scenario) is None
         return np.zeros_like(lost()) if never else rate("obsolescence")
 
     def served() -> Array:

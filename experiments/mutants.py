@@ -8,10 +8,11 @@ denied, a statement left out, two arguments swapped. One run of the suite measur
 which of these lines (`experiments.reaching`); then every error is planted by itself in a copy of
 the tree, and those tests run, the nearest and quickest first, until one fails. What was found
 stands in DIR: `drawn.json`, `reached.jsonl`, `found.jsonl`, the survivors as diffs. A run that was
-broken off goes on where it was. Of a survivor that changes nothing write the number and the reason
-into `equivalent.toml` (``17 = "rounds the same"``), and call again: it does not count. Once tests
-have been added, `reached.jsonl` and the lines of the survivors in `found.jsonl` have to go. With
---check the verdicts of the library at its own settings are asked about errors of sim and analytic.
+broken off goes on where it was. Of an error that changes nothing write the number and the reason
+into `equivalent.toml` (``17 = "rounds the same"``): it does not count, and is not planted any more.
+Once tests have been added, `reached.jsonl` and the lines of the survivors in `found.jsonl` have to
+go. With --check the verdicts of the library at its own settings are asked about errors of sim and
+analytic.
 
 mutmut and cosmic-ray were looked at. Both choose tests by the lines that Python traces, of which
 there are none in machine code: a third of what decides here, `sim.rules` and the engine's loops,
@@ -604,7 +605,8 @@ def run(
             free.put(tree)
 
     for nearest in (True, False):
-        chosen = [each for each in waiting if not (nearest and each in known)]
+        judged = _equivalent(folder) | (known.keys() if nearest else set())
+        chosen = [each for each in waiting if each not in judged]
         unseen = (_NOT_BY_THE_NEAREST if nearest else "survived", "")
         with ThreadPoolExecutor(len(trees)) as pool:
             planted = {pool.submit(plant, number, nearest=nearest): number for number in chosen}
@@ -645,14 +647,16 @@ def _rows(folder: Path, net: Net) -> list[dict[str, Any]]:
 
 def fates(drawn: Sequence[Mutant], folder: Path, net: Net) -> list[tuple[Mutant, str]]:
     """Every error that was planted, with what became of it."""
+    known = {row["number"]: row["fate"] for row in _rows(folder, net)}
+    known.update(dict.fromkeys(_equivalent(folder), "equivalent"))
+    return [(drawn[number], fate) for number, fate in sorted(known.items()) if fate in FATES]
+
+
+def _equivalent(folder: Path) -> set[int]:
+    """Numbers of the errors that change nothing, as somebody has judged."""
     judged = folder / "equivalent.toml"
     known = tomllib.loads(judged.read_text("utf-8")) if judged.exists() else {}
-    equivalent = {int(each) for each in known}
-    return [
-        (drawn[row["number"]], "equivalent" if row["number"] in equivalent else row["fate"])
-        for row in _rows(folder, net)
-        if row["fate"] in FATES
-    ]
+    return {int(each) for each in known}
 
 
 def table(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -110,12 +110,11 @@ _MOMENTS = {2: "the variance", 4: "the fourth moment"}
 
 def _sojourns(measure: str, scenario: Scenario, moment: int) -> Iterator[Infinite]:
     """The classes of pages whose sojourn times lack a moment."""
-    buffer = scenario.buffer
-    served = math.inf if buffer is None else _tail(buffer.service)
-    if buffer is None or served > moment:
+    queue = scenario.model.queue
+    served = math.inf if queue is None else _tail(queue.service)
+    if queue is None or served > moment:
         return
-    patience = _tail(buffer.obsolescence)
-    dropped = patience + buffer.servers * (served - 1.0) <= moment
+    dropped = _tail(queue.timer) + queue.servers * (served - 1.0) <= moment
     classes = ("served", *["obsolete"] * dropped, "accepted", "all")
     reason = f"{_MOMENTS[moment]} of service times is infinite (tail index {served:g})"
     yield Infinite(measure, classes, reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -13,6 +14,7 @@ from scenarios.changes import plain, with_changes
 from scenarios.cross_checks import CHECKS
 from scenarios.fleet import mean_price
 from scenarios.messages import first_error
+from scenarios.model import Model, model_of
 from scenarios.sections import Costs, System
 
 
@@ -44,6 +46,19 @@ class Scenario(System):
         for check in CHECKS:
             check(self)
         return self
+
+    @cached_property
+    def model(self) -> Model:
+        """The sections decoded: what both sides read instead of the file's words."""
+        return model_of(self)
+
+    def model_copy(
+        self, *, update: Mapping[str, Any] | None = None, deep: bool = False
+    ) -> Scenario:
+        """A copy, decoded anew."""
+        copy = super().model_copy(update=update, deep=deep)
+        copy.__dict__.pop("model", None)
+        return copy
 
     @property
     def prices(self) -> Costs:

@@ -16,10 +16,11 @@ from scenarios.choices import looks_at_service, tables_of
 from scenarios.deliveries import joint_size
 from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Exponential, PhaseType
+from scenarios.model import Never, Queue
 from scenarios.page_data import page_weights
 from scenarios.page_groups import only_sums
 from scenarios.processes import gap_law
-from scenarios.sections import AccessTime, Buffer, Pages, Robots, Servers
+from scenarios.sections import AccessTime, Pages, Robots, Servers
 from scenarios.service_phases import seen_phases
 from scenarios.spacing_cost import Geometric, Power, Table
 from scenarios.timeline import observation_times, pieces
@@ -61,36 +62,36 @@ def spacing_laws(section: Servers) -> list[SpacingLaw]:
     return laws
 
 
-def buffer_flags(section: Buffer) -> dict[str, Any]:
+def buffer_flags(queue: Queue) -> dict[str, Any]:
     """The rules of a buffer as both engines take them."""
     return {
-        "servers": section.servers,
-        "capacity": section.waiting_places + section.servers,
-        "admission": _ADMISSION[section.admission],
-        "newest_first": section.discipline == "lifo",
-        "push_out": section.when_full == "push-out",
-        "replace": section.replace_older_copy,
-        "page_change": section.obsolescence == "page-change",
+        "servers": queue.servers,
+        "capacity": queue.capacity,
+        "admission": _ADMISSION[queue.admission],
+        "newest_first": queue.discipline.newest_first,
+        "push_out": queue.discipline.pushes_out,
+        "replace": queue.discipline.replaces,
+        "page_change": queue.discipline.drops_changed,
     }
 
 
 def top_level(scenario: Scenario) -> int:
     """The highest level that can be reached: above the capacity where batches enter whole."""
-    assert scenario.buffer is not None
-    capacity: int = buffer_flags(scenario.buffer)["capacity"]
+    queue = scenario.model.queue
+    assert queue is not None
     deliveries = scenario.robots.deliveries if scenario.robots else None
-    if scenario.buffer.admission != "complete" or deliveries is None:
-        return capacity
-    return capacity + joint_size(deliveries)[1] - 1
+    if queue.admission != "complete" or deliveries is None:
+        return queue.capacity
+    return queue.capacity + joint_size(deliveries)[1] - 1
 
 
-def fates_that_occur(section: Buffer) -> int:
+def fates_that_occur(queue: Queue) -> int:
     """So many of the first fates of `sim.rules` may a page meet that entered."""
-    if section.replace_older_copy:
+    if queue.discipline.replaces:
         return rules.REPLACED + 1
-    if section.when_full == "push-out":
+    if queue.discipline.pushes_out:
         return rules.PUSHED_OUT + 1
-    return (rules.SERVED if section.obsolescence == "never" else rules.OBSOLETE) + 1
+    return (rules.SERVED if isinstance(queue.patience, Never) else rules.OBSOLETE) + 1
 
 
 def horizon_octave(scenario: Scenario) -> int:

@@ -13,8 +13,8 @@ from scenarios.fleet import class_of_each
 from scenarios.interventions import FACTORS
 from scenarios.law_points import LawPoints
 from scenarios.laws import Distribution
+from scenarios.model import Queue
 from scenarios.page_data import change_rates, host_spacings, page_hosts, page_service_times
-from scenarios.sections import Buffer as BufferSection
 from scenarios.sections import PageSize
 from sim import rules
 from sim.buffer import Buffer, BufferRules
@@ -236,32 +236,30 @@ class SearchEngine:
 
     def _target(self) -> Buffer | DirectIndex:
         """Where deliveries go: the buffer, or straight into the index."""
-        if self._scenario.buffer is None:
+        if self._scenario.model.queue is None:
             assert self._pages is not None
             return DirectIndex(self._pages, self._log_event)
-        fixed = self._buffer_rules(self._scenario.buffer)
+        fixed = self._buffer_rules(self._scenario.model.queue)
         return Buffer(self.clock, fixed, self._pages, self._log_event, self._laws)
 
-    def _buffer_rules(self, section: BufferSection) -> BufferRules:
-        law = section.obsolescence
+    def _buffer_rules(self, queue: Queue) -> BufferRules:
+        timer = queue.timer
         return BufferRules(
-            **buffer_flags(section),
+            **buffer_flags(queue),
             top=top_level(self._scenario),
             octave=horizon_octave(self._scenario),
-            service=self._service_end(section),
-            obsolescence=(
-                None if isinstance(law, str) else sampler(law, self._stream("obsolescence"))
-            ),
+            service=self._service_end(queue.service),
+            obsolescence=None if timer is None else sampler(timer, self._stream("obsolescence")),
         )
 
-    def _service_end(self, section: BufferSection) -> Callable[[float, Load], float]:
+    def _service_end(self, service: Distribution | PageSize) -> Callable[[float, Load], float]:
         """Says when the indexing of a page ends: its length is drawn, or given by the page."""
         end = self._ends["service_speed"]
-        if isinstance(section.service, PageSize):
+        if isinstance(service, PageSize):
             assert self._scenario.pages is not None
-            times = page_service_times(section.service, self._scenario.pages).tolist()
+            times = page_service_times(service, self._scenario.pages).tolist()
             return lambda now, load: end(now, times[load.page])  # type: ignore[union-attr]  # where there are pages, each load is one
-        drawn = self._end_of_service(section.service)
+        drawn = self._end_of_service(service)
         return lambda now, _load: drawn(now)
 
     def _end_of_service(self, law: Distribution) -> Callable[[float], float]:

@@ -22,6 +22,7 @@ from scenarios import Scenario, ScenarioError
 from scenarios.arrays import Array, IntArray
 from scenarios.errors import MISSING
 from scenarios.fleet import access_times
+from scenarios.model import OnChange
 from scenarios.processes import gap_law
 from scenarios.scenario import require_scenario
 from scenarios.sections import AccessTime, PageSize, Robots
@@ -294,16 +295,16 @@ def _has(scenario: Scenario, key: str) -> bool:
 
 def _refusals(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
     """The keys of what cannot be split, their values, and why."""
-    buffer = scenario.buffer
+    queue = scenario.model.queue
     robots = scenario.robots
-    if buffer is None or robots is None:
+    if queue is None or robots is None:
         yield "buffer", MISSING, "is needed: without a buffer that robots fill no page is lost"
         return
-    if buffer.replace_older_copy:
+    if queue.discipline.replaces:
         yield "buffer.replace_older_copy", True, _OF_PAGES
-    if buffer.obsolescence == "page-change":
+    if isinstance(queue.patience, OnChange):
         yield "buffer.obsolescence", "page-change", _OF_PAGES
-    if isinstance(buffer.service, PageSize):
+    if isinstance(queue.service, PageSize):
         yield "buffer.service.page-size", scenario.name, _OF_PAGES
     if robots.host_spacing is not None:
         yield "robots.host_spacing", robots.host_spacing, _OF_PAGES

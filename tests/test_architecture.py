@@ -90,6 +90,34 @@ def test_what_is_written_out_from_the_words_of_a_paper_uses_no_formula(name: str
     assert reached == {"scenarios"}
 
 
+_DECODED = {"obsolescence", "discipline", "when_full", "replace_older_copy"}
+"""Entries of [buffer] that `scenarios.model` has decoded."""
+
+
+def _words_of_the_file(tree: ast.AST) -> set[str]:
+    """The decoded entries that are read off a section [buffer] itself."""
+    read = [each for each in ast.walk(tree) if isinstance(each, ast.Attribute)]
+    sections = (
+        "buffer",
+        "scenario.buffer",
+        "buffer_of(scenario)",
+        "conditions.buffer_of(scenario)",
+    )
+    return {each.attr for each in read if ast.unparse(each.value) in sections} & _DECODED
+
+
+@pytest.mark.parametrize("package", ["sim", "analytic"])
+def test_both_sides_read_the_decoded_model(package: str) -> None:
+    files = [path for path in FILES if path.relative_to(ROOT).parts[0] == package]
+    read = {module_name(path): _words_of_the_file(ast.parse(path.read_text())) for path in files}
+    assert {name: words for name, words in read.items() if words} == {}
+
+
+@pytest.mark.parametrize("line", ["buffer.when_full", "conditions.buffer_of(scenario).discipline"])
+def test_a_word_of_the_file_is_found(line: str) -> None:
+    assert _words_of_the_file(ast.parse(f"ordered = {line} == 'fifo'"))
+
+
 def test_there_is_no_import_cycle() -> None:
     files = {module_name(path): path for path in FILES}
     done: set[str] = set()

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy
 
+from analytic import conditions
 from analytic.course.pages import PageSegment, between
 from analytic.course.periodic import periodic_start
 from analytic.course.queue import QueueOverTime, Rules
 from analytic.course.transitions import MOST_JUMPS_AT_ONCE, TERMS_AT_ONCE, Settling, jump_weights
 from analytic.page_conditions import accessed_pages
-from analytic.phase_type import exponential_rate
 from analytic.refusal import NoAnswerError
 from scenarios.arrays import Array
 from scenarios.timeline import Piece
@@ -243,11 +243,7 @@ class IndexedPages:
 
     def _drop_rate(self) -> float:
         """Rate at which each waiting page becomes obsolete."""
-        buffer = self._queue.scenario.buffer
-        assert buffer is not None
-        if isinstance(buffer.obsolescence, str):
-            return 0.0
-        return exponential_rate(buffer.obsolescence) or 0.0
+        return conditions.timer_rate(self._queue.scenario)
 
     def _same_phase(self, level: int) -> int:
         """How much lower the number of the state is that has the same phases a level below."""

@@ -117,7 +117,7 @@ def rates_at_levels(scenario: Scenario) -> tuple[Array, Array]:
     rates = _delivery_rates(scenario, numbers)
     busy = np.minimum(levels, buffer.servers)
     deaths = busy / mean_time(conditions.service_law(scenario))
-    patience = conditions.patience_of(scenario)
+    patience = conditions.timer_of(scenario)
     if patience is not None:
         deaths = deaths + (levels - busy) / mean_time(patience)
     return rates, deaths

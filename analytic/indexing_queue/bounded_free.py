@@ -28,7 +28,7 @@ def rates_of(scenario: Scenario, numbers: Sequence[int]) -> dict[str, Rate]:
     every["time"] = Rate(np.zeros(len(pace)), np.repeat(1.0 / pace, len(numbers)))
     busy = every["time"].plus(-1.0, every["starvation"])
     nothing = busy.plus(-1.0, busy)
-    if conditions.patience_of(scenario) is None:
+    if conditions.timer_of(scenario) is None:
         every["obsolescence"] = nothing
     every["served"] = nothing.plus(1.0 / mean_time(conditions.service_law(scenario)), busy)
     ended = every["loss"].plus(1.0, every["obsolescence"])

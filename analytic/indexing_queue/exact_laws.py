@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from analytic.active_robots import require_decided
-from analytic.conditions import patience_of
+from analytic.conditions import timer_of
 from analytic.indexing_queue.chain import QueueChain, rate_entries
 from analytic.indexing_queue.formulas import reason_against_chain, reason_against_order
 from analytic.indexing_queue.marginals import levels_at_arrivals
@@ -115,7 +115,7 @@ def exact_laws(scenario: Scenario) -> list[ExactLaw | NoLaw]:
         return [NoLaw(law, reason) for law in LAWS]
     served, obsolete, level, cycle = LAWS
     return [
-        *_sojourns(scenario, (served,) if patience_of(scenario) is None else (served, obsolete)),
+        *_sojourns(scenario, (served,) if timer_of(scenario) is None else (served, obsolete)),
         _levels(scenario, level),
         _cycles(scenario, cycle),
     ]

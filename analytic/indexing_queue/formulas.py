@@ -156,11 +156,11 @@ def stays_of(scenario: Scenario) -> Stays | None:
     empty = stationary[: chain.order]
     entering = chain.batch_rates[0, :, :, 0].T @ (chain.accepted[0] > 0)
     flow = float(empty @ entering)
-    patience = conditions.patience_of(scenario)
+    timer = conditions.timer_of(scenario)
     longest = (1.0 - float(empty.sum())) / flow if flow > 0 else math.inf
-    if patience is not None and (obsolescence := exponential_rate(patience)):
+    if timer is not None and (obsolescence := exponential_rate(timer)):
         longest = min(longest, 1.0 / obsolescence)
-    if buffer.when_full == "push-out" and rates["lost"] > 0:
+    if conditions.discipline_of(scenario).pushes_out and rates["lost"] > 0:
         longest = min(longest, buffer.waiting_places / rates["lost"])
     served = rates["served"] / rates["delivered"] if rates["delivered"] else 0.0
     return Stays(longest, served)
@@ -248,10 +248,8 @@ def _birth_death(scenario: Scenario) -> Values:
     """Measures of the level alone, from the product form."""
     deliveries, service = conditions.poisson_parameters(scenario)
     capacity = len(deliveries) - 1
-    patience = conditions.patience_of(scenario)
     at = robots_at(scenario)
-    obsolescence = 0.0 if patience is None else exponential_rate(patience)
-    assert obsolescence is not None
+    obsolescence = conditions.timer_rate(scenario)
     robots = np.array([at(level) for level in range(capacity + 1)], dtype=float)
     levels = birth_death_levels(deliveries, service, obsolescence, capacity)
     waiting = np.maximum(np.arange(capacity + 1.0) - 1, 0)
@@ -367,10 +365,7 @@ def _erlang_a(scenario: Scenario) -> Values:
     """Throughput without a limit."""
     buffer, _ = conditions.buffer_and_robots(scenario)
     deliveries, service = conditions.poisson_parameters(scenario)
-    law = conditions.patience_of(scenario)
-    obsolescence = None if law is None else exponential_rate(law)
-    assert obsolescence is not None
-    arrivals = float(deliveries[0])
+    arrivals, obsolescence = float(deliveries[0]), conditions.timer_rate(scenario)
     most = erlang_a_throughput(arrivals, service, obsolescence, buffer.servers)
     yield "throughput", None, most
 
@@ -382,7 +377,7 @@ def _no_waiting_place(scenario: Scenario) -> str | None:
 
 def _some_timer(scenario: Scenario) -> str | None:
     """Waiting pages become obsolete."""
-    return None if conditions.patience_of(scenario) else "waiting pages do not become obsolete"
+    return None if conditions.timer_of(scenario) else "waiting pages do not become obsolete"
 
 
 def _quantiles(scenario: Scenario) -> Values:

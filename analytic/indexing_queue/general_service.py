@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from analytic.active_robots import robots_at
-from analytic.conditions import delivery_rates_at_levels, patience_of, service_law
+from analytic.conditions import delivery_rates_at_levels, service_law, timer_rate
 from analytic.formula import Values, dependent
 from analytic.indexing_queue.measures import control_cost, level_rows
 from analytic.markov import stationary
-from analytic.phase_type import exponential_rate, has_phases
+from analytic.phase_type import has_phases
 from analytic.refusal import NoAnswerError, Remembered
 from analytic.transforms import mean_time, moments, poisson_counts
 from scenarios import Scenario
@@ -332,9 +332,7 @@ def _queue_of(scenario: Scenario) -> GeneralQueue:
 
 def _parameters(scenario: Scenario) -> tuple[Array, float]:
     """Deliveries at each level and obsolete pages of one waiting page, per unit time."""
-    patience = patience_of(scenario)
-    obsolescence = None if patience is None else exponential_rate(patience)
-    return delivery_rates_at_levels(scenario), obsolescence or 0.0
+    return delivery_rates_at_levels(scenario), timer_rate(scenario)
 
 
 def _mean_active(scenario: Scenario) -> float:

@@ -81,7 +81,7 @@ def service_and_patience(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
     """The laws of the service time and of the patience, of phase type."""
     service = as_phase_type(conditions.service_law(scenario))
     assert service is not None
-    law = conditions.patience_of(scenario)
+    law = conditions.timer_of(scenario)
     if law is None or top_level(scenario) == 1:  # where no page ever waits, none becomes obsolete
         return service, UNLIMITED_PATIENCE
     if (rate := exponential_rate(law)) is not None:
@@ -111,7 +111,7 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
 
 def waiting_phases(scenario: Scenario) -> int:
     """Phases of the patience of a waiting page, without building anything."""
-    law = conditions.patience_of(scenario)
+    law = conditions.timer_of(scenario)
     if law is None or top_level(scenario) == 1 or exponential_rate(law) is not None:
         return 1
     return phase_count(law) or 1
@@ -244,9 +244,8 @@ def solved(scenario: Scenario) -> Solved:
     NoAnswerError
         If the iteration for a large chain does not converge.
     """
-    buffer, _ = buffer_and_robots(scenario)
     chain = chain_of(scenario)
-    ordered = buffer.discipline == "fifo" and buffer.when_full == "lose-new"
+    ordered = conditions.discipline_of(scenario).is_ordered
     try:
         solution = solution_of(scenario)
     except NotConvergedError as failure:
@@ -283,10 +282,8 @@ def approximated(scenario: Scenario) -> tuple[Row, ...]:
 def servers_chain_of(scenario: Scenario, settings: Piece = UNCHANGED) -> ServersChain:
     """The chain of several servers of a scenario that meets the conditions of its formulas."""
     buffer, _ = buffer_and_robots(scenario)
-    law = conditions.patience_of(scenario)
-    rate = None if law is None else exponential_rate(law)
     chain = chain_of(scenario) if settings is UNCHANGED else chain_under(scenario, settings)
-    return ServersChain(chain, buffer.servers, rate or 0.0)
+    return ServersChain(chain, buffer.servers, conditions.timer_rate(scenario))
 
 
 @Remembered
@@ -304,7 +301,7 @@ def solved_servers(scenario: Scenario) -> tuple[Row, ...]:
         stationary = solve_servers(chain)
     except ValueError as failure:
         raise NoAnswerError(f"its chain has no unique steady state: {failure}") from None
-    ordered = buffer.discipline == "fifo" and buffer.when_full == "lose-new"
+    ordered = conditions.discipline_of(scenario).is_ordered
     sojourns = list(sojourn_moments_of_servers(chain, stationary)) if ordered else None
     phases = np.array([each.sum(axis=1) for each in stationary])
     levels = phases.sum(axis=1)

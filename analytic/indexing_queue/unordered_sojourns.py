@@ -16,7 +16,7 @@ import numpy as np
 from analytic import conditions
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
-from analytic.conditions import buffer_and_robots
+from analytic.conditions import buffer_and_robots, discipline_of
 from analytic.formula import Values, dependent
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.marginals import fate_rates, marginals_of
@@ -41,31 +41,15 @@ SERVED, OBSOLETE, LOST = 1, 2, 3
 pushed out or replaced."""
 
 
-class Handling(NamedTuple):
-    """What the buffer does with waiting pages.
-
-    Attributes
-    ----------
-    last_first : bool
-        The newest waiting page is served next.
-    lost : ndarray, shape (order, order), or None
-        Rates of the deliveries that meet a full buffer and push out the oldest waiting page; None
-        where the new page is lost.
-    """
-
-    last_first: bool = False
-    lost: Array | None = None
-
-
-def handling_of(scenario: Scenario) -> Handling:
-    """What the buffer of a scenario does with waiting pages."""
+def pushed_out(scenario: Scenario) -> Array | None:
+    """Rates of the deliveries that push out the oldest waiting page; None where none does."""
     buffer, robots = buffer_and_robots(scenario)
-    lost = None
-    if buffer.when_full == "push-out" and buffer.waiting_places:
-        heard = robots_at(scenario)(buffer.capacity)
-        modes = delivery_modes(robots, max(most_active(scenario), 1), scenario.activation)
-        lost = modes[heard, 1]
-    return Handling(buffer.discipline == "lifo", lost)
+    if not discipline_of(scenario).pushes_out or not buffer.waiting_places:
+        return None
+    heard = robots_at(scenario)(buffer.capacity)
+    modes = delivery_modes(robots, max(most_active(scenario), 1), scenario.activation)
+    rates: Array = modes[heard, 1]
+    return rates
 
 
 class WaitingPage(NamedTuple):
@@ -84,7 +68,7 @@ class WaitingPage(NamedTuple):
 
 def delivery_moves(
     chain: QueueChain,
-    handling: Handling,
+    pushing: Array | None,
     state: Any,
     entered: Callable[[int], Iterable[tuple[float, Any]]],
     pushed: tuple[Any, int],
@@ -94,7 +78,8 @@ def delivery_moves(
     Parameters
     ----------
     chain : QueueChain
-    handling : Handling
+    pushing : ndarray, shape (order, order), or None
+        Rates of the deliveries that push out a page when the buffer is full (`pushed_out`).
     state : NamedTuple
         With the `level`, the phase of the `arrivals`, and the `phase` of the service.
     entered : callable
@@ -102,7 +87,8 @@ def delivery_moves(
     pushed : tuple
         The state when a page has pushed out another, and the kind of that move.
     """
-    pushing = handling.lost if state.level == chain.top else None
+    if state.level < chain.top:
+        pushing = None
     for entering, matrices in chain.arrivals[state.level].items():
         rates = matrices[state.phase if len(matrices) > 1 else 0][state.arrivals]
         if pushing is not None:
@@ -121,13 +107,14 @@ class _Followed:
     """The moves of a waiting page; timers are exponential."""
 
     chain: QueueChain
-    handling: Handling
+    newest_first: bool
+    pushing: Array | None
 
     def moves(self, state: WaitingPage) -> Iterator[Move]:
         """All moves from a state."""
         yield from delivery_moves(
             self.chain,
-            self.handling,
+            self.pushing,
             state,
             lambda pages: [(1.0, state._replace(newer=state.newer + pages))],
             self._pushed(state),
@@ -145,8 +132,8 @@ class _Followed:
 
     def _services(self, state: WaitingPage) -> Iterator[Move]:
         """The next page is a newer one, an older one, or the page itself."""
-        newer = self.handling.last_first and state.newer > 0
-        older = not self.handling.last_first and state.older > 0
+        newer = self.newest_first and state.newer > 0
+        older = not self.newest_first and state.older > 0
         if not newer and not older:
             return service_moves(self.chain, state, [(1.0, state)], SERVED)
         left = state._replace(older=state.older - older, newer=state.newer - newer)
@@ -162,7 +149,7 @@ class _Entries(NamedTuple):
     waiting: Counter[WaitingPage]
 
 
-def _entries(chain: QueueChain, handling: Handling, stationary: Array) -> _Entries:
+def _entries(chain: QueueChain, pushing: Array | None, stationary: Array) -> _Entries:
     at_once = 0.0
     waiting: Counter[WaitingPage] = Counter()
     shape = chain.service_phases, chain.order, chain.order
@@ -180,13 +167,18 @@ def _entries(chain: QueueChain, handling: Handling, stationary: Array) -> _Entri
             at_once += served * float(flow.sum())
             for ahead in range(served, pages):
                 joined(max(level - 1, 0) + ahead - served, pages - 1 - ahead, flow)
-    if handling.lost is not None:
-        joined(chain.top - 2, 0, handling.lost.T @ found)
+    if pushing is not None:
+        joined(chain.top - 2, 0, pushing.T @ found)
     return _Entries(at_once, waiting)
 
 
 def unordered_sojourns(
-    chain: QueueChain, handling: Handling, stationary: Array, delivered: float
+    chain: QueueChain,
+    stationary: Array,
+    delivered: float,
+    *,
+    newest_first: bool,
+    pushing: Array | None,
 ) -> Iterator[Row]:
     """First and second moments of the time from entry to end, by class of pages.
 
@@ -194,11 +186,14 @@ def unordered_sojourns(
     ----------
     chain : QueueChain
         With exponential patience, or none.
-    handling : Handling
     stationary : ndarray, shape (states,)
         Stationary probabilities.
     delivered : float
         Pages delivered per unit time.
+    newest_first : bool
+        The newest waiting page is served next.
+    pushing : ndarray, shape (order, order), or None
+        Rates of the deliveries that push out a page when the buffer is full (`pushed_out`).
 
     Raises
     ------
@@ -211,10 +206,10 @@ def unordered_sojourns(
     moments ``E[W^k; end]`` are ``(-T)^-1 t``, ``(-T)^-2 t`` and ``2 (-T)^-3 t``. A page that is
     served has its service after that, whatever came before. A page that is pushed out has entered.
     """
-    at_once, waiting = _entries(chain, handling, stationary)
+    at_once, waiting = _entries(chain, pushing, stationary)
     waits: Array = np.zeros((3, 3))
     if waiting:
-        explored = explore(waiting, _Followed(chain, handling).moves, kinds=4)
+        explored = explore(waiting, _Followed(chain, newest_first, pushing).moves, kinds=4)
         waits = wait_moments(explored, np.array(list(waiting.values())))
     return sojourn_rows(waits, at_once, chain.service, delivered)
 
@@ -311,4 +306,10 @@ def sojourns_out_of_order(scenario: Scenario) -> Values:
     chain = chain_of(scenario)
     stationary = solution_of(scenario).stationary
     delivered = fate_rates(chain, marginals_of(chain, stationary))["delivered"]
-    return unordered_sojourns(chain, handling_of(scenario), stationary, delivered)
+    return unordered_sojourns(
+        chain,
+        stationary,
+        delivered,
+        newest_first=discipline_of(scenario).newest_first,
+        pushing=pushed_out(scenario),
+    )

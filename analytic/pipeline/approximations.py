@@ -145,7 +145,7 @@ def _replaced(scenario: Scenario) -> Values:
 
 
 def _with_patience(scenario: Scenario) -> Values:
-    law = conditions.patience_of(scenario)
+    law = conditions.timer_of(scenario)
     assert law is not None
     changes, shares, deliveries, service = _poisson(scenario)
     drops = drop_rates(law, service, len(deliveries) - 2)
@@ -155,18 +155,18 @@ def _with_patience(scenario: Scenario) -> Values:
 
 def _only_drops_changed(scenario: Scenario) -> str | None:
     """Waiting copies are dropped when their pages change, first come first served."""
-    buffer = buffer_of(scenario)
-    drops = buffer.obsolescence == "page-change"
+    discipline = conditions.discipline_of(scenario)
+    kept = "waiting copies are not dropped when their pages change"
     return conditions.all_of(
-        None if drops else "waiting copies are not dropped when their pages change",
-        "newer copies replace older ones" if buffer.replace_older_copy else None,
+        None if discipline.drops_changed else kept,
+        "newer copies replace older ones" if discipline.replaces else None,
         conditions.first_come_first_served(scenario),
     )
 
 
 def _only_replaces(scenario: Scenario) -> str | None:
     """Newer copies replace waiting older ones, first come first served, nothing is dropped."""
-    replaces = buffer_of(scenario).replace_older_copy
+    replaces = conditions.discipline_of(scenario).replaces
     return conditions.all_of(
         None if replaces else "newer copies do not replace older ones",
         conditions.no_obsolescence(scenario),
@@ -361,7 +361,7 @@ def with_phases(scenario: Scenario) -> Scenario:
             raise NoAnswerError(
                 f"there are {given} for each phase of the service, which has to be kept"
             )
-    patience = conditions.patience_of(scenario)
+    patience = conditions.timer_of(scenario)
     if patience is not None and _phases_in(patience) > (phases := _phases_of_patience(scenario)):
         changes["buffer.obsolescence"] = _written(moment_match(patience, phases))
     return scenario.with_(changes)
@@ -371,8 +371,8 @@ def with_phases(scenario: Scenario) -> Scenario:
 def variance_of_patience_kept(scenario: Scenario) -> str | None:
     """Moment matches of timers have nearly their variance (c² right to 0.25)."""
     matched = with_phases(scenario)
-    given = conditions.patience_of(scenario)
-    used = conditions.patience_of(matched)
+    given = conditions.timer_of(scenario)
+    used = conditions.timer_of(matched)
     if given is None or used is None or abs(_variation(used) - _variation(given)) <= _MOST_AMISS:
         return None
     timers = counted(buffer_of(scenario).waiting_places, "timer")
@@ -439,10 +439,10 @@ def _covered_with_phases(scenario: Scenario) -> str | None:
 
 def _nearest(scenario: Scenario) -> Formula:
     """The approximation for what the buffer of a scenario does."""
-    buffer = buffer_of(scenario)
-    if buffer.replace_older_copy:
+    discipline = conditions.discipline_of(scenario)
+    if discipline.replaces:
         return _REPLACED
-    return _DROPPED if buffer.obsolescence == "page-change" else _DECOMPOSITION
+    return _DROPPED if discipline.drops_changed else _DECOMPOSITION
 
 
 def _covering(scenario: Scenario) -> Formula | None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic import page_conditions
-from analytic.conditions import buffer_of
+from analytic.conditions import discipline_of
 from analytic.formula import Formula
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_conditions import accessed_pages
@@ -407,7 +407,7 @@ def _costs_through(
 def _why_none(scenario: Scenario) -> str:
     """Why the best frequencies are not known."""
     if own.copies_leave_together(scenario):
-        what = "replaced" if buffer_of(scenario).replace_older_copy else "dropped"
+        what = "replaced" if discipline_of(scenario).replaces else "dropped"
         return f"copies of a page are {what} together, so that each page depends on all frequencies"
     policy = accessed_pages(scenario).policy
     if page_conditions.randomized_policy(scenario) is not None and policy is not None:

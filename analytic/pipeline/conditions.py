@@ -70,12 +70,12 @@ def copies_leave_together(scenario: Scenario) -> bool:
 
 def no_patience(scenario: Scenario) -> str | None:
     """Waiting pages have no timers, whatever their pages do."""
-    return None if conditions.patience_of(scenario) is None else "waiting pages become obsolete"
+    return None if conditions.timer_of(scenario) is None else "waiting pages become obsolete"
 
 
 def patience_not_exponential(scenario: Scenario) -> str | None:
     """Waiting pages have obsolescence timers that are not exponential."""
-    law = conditions.patience_of(scenario)
+    law = conditions.timer_of(scenario)
     if law is None or exponential_rate(law) is not None:
         return "waiting pages have no timers, or exponential ones"
     return None
@@ -89,7 +89,7 @@ def patience_with_phases(scenario: Scenario) -> str | None:
 def served_out_of_order_or_with_patience(scenario: Scenario) -> str | None:
     """Exponential timers, last come first served, or push-out."""
     plain = conditions.first_come_first_served(scenario) is None
-    if plain and conditions.patience_of(scenario) is None:
+    if plain and conditions.timer_of(scenario) is None:
         return "first come first served without timers"
     return None
 

@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
-from analytic.conditions import buffer_of
+from analytic.conditions import buffer_of, discipline_of
 from analytic.formula import Values, dependent
 from analytic.indexing_queue import QueueChain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
@@ -45,6 +45,7 @@ from analytic.state_space import (
 )
 from scenarios import Scenario
 from scenarios.arrays import Array
+from scenarios.model import QueueDiscipline
 from scenarios.sections import Costs
 
 MOST_LABELLED = 20_000
@@ -72,27 +73,6 @@ class PageClass(NamedTuple):
     pages: int
     changes: float
     share: float
-
-
-class LabelledRules(NamedTuple):
-    """What the buffer does beyond first come first served.
-
-    Attributes
-    ----------
-    drops_changed : bool
-        All waiting copies of a page are dropped when it changes.
-    replaces : bool
-        A delivered page takes the place of its waiting older copy.
-    last_first : bool
-        The newest waiting page is served next.
-    pushes_out : bool
-        A full buffer loses its oldest waiting page.
-    """
-
-    drops_changed: bool = False
-    replaces: bool = False
-    last_first: bool = False
-    pushes_out: bool = False
 
 
 class LabelledState(NamedTuple):
@@ -179,7 +159,7 @@ class _Walk:
     deliveries: tuple[Array, ...]
     page: PageClass
     others: tuple[PageClass, ...]
-    rules: LabelledRules
+    discipline: QueueDiscipline
     new_stay_new: bool = False
 
     def moves(self, state: LabelledState) -> Iterator[Move]:
@@ -230,16 +210,16 @@ class _Walk:
 
     def _joined(self, waiting: tuple[Label, ...], label: Label) -> tuple[Label, ...]:
         older = replaced_by(label, waiting)
-        if self.rules.replaces and older:
+        if self.discipline.replaces and older:
             return tuple(label if each in older else each for each in waiting)
         if len(waiting) + 1 < self.chain.top:
             return (*waiting, label)
-        return (*waiting[1:], label) if self.rules.pushes_out and waiting else waiting
+        return (*waiting[1:], label) if self.discipline.pushes_out and waiting else waiting
 
     def _changes(self, state: LabelledState) -> Iterator[Move]:
         """The page followed changes, or others that wait do."""
         turned = tuple(STALE if each == FRESH else each for each in state.waiting)
-        if self.rules.drops_changed:
+        if self.discipline.drops_changed:
             turned = tuple(each for each in state.waiting if each not in (FRESH, STALE))
         changed = state._replace(waiting=renumbered(turned))
         if not self.new_stay_new:
@@ -250,7 +230,7 @@ class _Walk:
 
     def _other_changes(self, state: LabelledState) -> Iterator[Move]:
         """Other pages change, of which copies wait."""
-        if self.rules.drops_changed:
+        if self.discipline.drops_changed:
             for label in dict.fromkeys(each for each in state.waiting if each[0] >= 0):
                 left = tuple(each for each in state.waiting if each != label)
                 yield Move(self.others[label[0]].changes, state._replace(waiting=renumbered(left)))
@@ -262,8 +242,8 @@ class _Walk:
             yield 1.0, state._replace(serving=NOBODY, phase=0)
             return
         waiting = state.waiting
-        label = waiting[-1] if self.rules.last_first else waiting[0]
-        left = renumbered(waiting[:-1] if self.rules.last_first else waiting[1:])
+        label = waiting[-1] if self.discipline.newest_first else waiting[0]
+        left = renumbered(waiting[:-1] if self.discipline.newest_first else waiting[1:])
         serving = label if label in (FRESH, STALE) else OTHER
         for phase, share in enumerate(self.chain.service.start.tolist()):
             yield share, state._replace(waiting=left, serving=serving, phase=phase)
@@ -273,11 +253,11 @@ class _Walk:
         delivered = float(self.deliveries[state.level][state.arrivals].sum())
         lost = dropped = replaced = 0.0
         for share, label in self._labels(state):
-            if self.rules.replaces and replaced_by(label, state.waiting):
+            if self.discipline.replaces and replaced_by(label, state.waiting):
                 replaced += delivered * share
             elif state.level == self.chain.top:
                 lost += delivered * share
-        if self.rules.drops_changed:
+        if self.discipline.drops_changed:
             dropped = sum(
                 self.page.changes if each in (FRESH, STALE) else self.others[each[0]].changes
                 for each in state.waiting
@@ -292,7 +272,7 @@ class LabelledQueue(NamedTuple):
     chain: QueueChain
     deliveries: tuple[Array, ...]
     classes: tuple[PageClass, ...]
-    rules: LabelledRules
+    discipline: QueueDiscipline
 
     def walk(self, followed: int) -> _Walk:
         """The moves seen by a page of a class."""
@@ -300,7 +280,7 @@ class LabelledQueue(NamedTuple):
             each._replace(pages=each.pages - (kind == followed))
             for kind, each in enumerate(self.classes)
         )
-        return _Walk(self.chain, self.deliveries, self.classes[followed], others, self.rules)
+        return _Walk(self.chain, self.deliveries, self.classes[followed], others, self.discipline)
 
     @property
     def start(self) -> LabelledState:
@@ -313,7 +293,7 @@ def labelled_page(
     deliveries: tuple[Array, ...],
     classes: tuple[PageClass, ...],
     followed: int,
-    rules: LabelledRules,
+    discipline: QueueDiscipline,
 ) -> LabelledPage:
     """Levels and flows of the queue, obsolescence rate and age of the copy of a class of pages.
 
@@ -326,7 +306,7 @@ def labelled_page(
     classes : tuple of PageClass
     followed : int
         The class of the page that is followed.
-    rules : LabelledRules
+    discipline : QueueDiscipline
 
     Raises
     ------
@@ -343,8 +323,8 @@ def labelled_page(
     copies there are turn stale, to the first indexing of one that is not.
     """
     page = classes[followed]
-    queue = LabelledQueue(chain, deliveries, classes, rules)
-    aged = not rules.drops_changed
+    queue = LabelledQueue(chain, deliveries, classes, discipline)
+    aged = not discipline.drops_changed
     seen = page._replace(changes=page.changes or 1.0) if aged else page
     walk = replace(queue.walk(followed), page=seen)
     explored = explore([queue.start], walk.moves, kinds=2, most=MOST_LABELLED)
@@ -413,16 +393,16 @@ class _TaggedWalk(_Walk):
         for arrivals, rate in enumerate(self.deliveries[state.level][state.arrivals].tolist()):
             for share, label in self._labels(state) if rate > 0 else ():
                 waiting = renumbered(self._joined(state.waiting, label))
-                if TAGGED in waiting and not (self.rules.replaces and label == FRESH):
+                if TAGGED in waiting and not (self.discipline.replaces and label == FRESH):
                     after = state._replace(waiting=waiting, arrivals=arrivals)
                     yield Move(rate * share, after)
                 else:
                     yield Move(rate * share, state, LOST)
-        if self.rules.drops_changed:
+        if self.discipline.drops_changed:
             yield Move(self.page.changes, state, OBSOLETE)
             yield from self._other_changes(state)
         waiting = state.waiting
-        if waiting[-1 if self.rules.last_first else 0] == TAGGED:
+        if waiting[-1 if self.discipline.newest_first else 0] == TAGGED:
             yield from service_moves(self.chain, state, [(1.0, state)], SERVED)
         else:
             following = [
@@ -454,13 +434,13 @@ def labelled_sojourns(queue: LabelledQueue) -> Iterator[Row]:
                 continue
             waiting = tuple(map(_tagged, state.waiting))
             joined = walk._joined(waiting, TAGGED)
-            if queue.rules.replaces and FRESH in waiting:
+            if queue.discipline.replaces and FRESH in waiting:
                 joined = tuple(TAGGED if each == FRESH else each for each in waiting)
             for arrivals, rate in enumerate(rates.tolist() if TAGGED in joined else ()):
                 after = LabelledState(joined, OTHER, False, arrivals, state.phase)
                 flows[after._replace(waiting=renumbered(joined))] += rate * page.pages * page.share
         if flows:
-            tagged = _TaggedWalk(walk.chain, walk.deliveries, page, walk.others, walk.rules)
+            tagged = _TaggedWalk(walk.chain, walk.deliveries, page, walk.others, walk.discipline)
             explored = explore(flows, tagged.moves, kinds=4, most=MOST_LABELLED)
             waits += wait_moments(explored, np.array(list(flows.values())))
     return sojourn_rows(waits, at_once, queue.chain.service, total)
@@ -492,7 +472,6 @@ def _queue_and_kinds(scenario: Scenario) -> tuple[LabelledQueue, list[int]]:
     )
     if max(top - 2, 0) * math.log(len(kinds)) > math.log(MOST_LABELLED):
         raise NoAnswerError(f"its {len(kinds)} kinds of pages have too many orders in the buffer")
-    buffer = buffer_of(scenario)
     service, _ = service_and_patience(scenario)
     at = robots_at(scenario)
     modes = delivery_modes(pages.robots, max(most_active(scenario), 1), scenario.activation)
@@ -501,21 +480,16 @@ def _queue_and_kinds(scenario: Scenario) -> tuple[LabelledQueue, list[int]]:
     classes = tuple(
         PageClass(count, *kind) for count, kind in zip(counts.tolist(), kinds.tolist(), strict=True)
     )
-    rules = LabelledRules(
-        drops_changed=buffer.obsolescence == "page-change",
-        replaces=buffer.replace_older_copy,
-        last_first=buffer.discipline == "lifo",
-        pushes_out=buffer.when_full == "push-out",
-    )
-    return LabelledQueue(chain, deliveries, classes, rules), which.ravel().tolist()
+    queue = LabelledQueue(chain, deliveries, classes, discipline_of(scenario))
+    return queue, which.ravel().tolist()
 
 
 def _solved(scenario: Scenario) -> tuple[LabelledPage, ...]:
     queue, which = _queue_and_kinds(scenario)
-    chain, deliveries, classes, rules = queue
+    chain, deliveries, classes, discipline = queue
     doing = f"{scenario.name}: orders of the waiting pages, kinds of pages"
     by_kind = [
-        labelled_page(chain, deliveries, classes, kind, rules)
+        labelled_page(chain, deliveries, classes, kind, discipline)
         for kind in followed(range(len(classes)), doing, len(classes))
     ]
     return tuple(by_kind[kind] for kind in which)
@@ -543,7 +517,7 @@ def freshness_by_labels(scenario: Scenario) -> Freshness:
 def _ages(scenario: Scenario) -> Array:
     """Mean ages of the copies; nan where changes drop copies and the chain is too large."""
     pages = labelled(scenario)
-    if buffer_of(scenario).obsolescence != "page-change":
+    if not discipline_of(scenario).drops_changed:
         return np.array([page.age for page in pages])
     queue, which = _queue_and_kinds(scenario)
     try:
@@ -566,7 +540,7 @@ def rows_with_labels(scenario: Scenario) -> Values:
     """
     page = labelled(scenario)[0]  # of the queue every page says the same
     rates = page.fates._asdict()
-    if not buffer_of(scenario).replace_older_copy:
+    if not discipline_of(scenario).replaces:
         del rates["replaced"]
     return level_rows(page.levels, _mean_active(scenario, page.levels), rates)
 

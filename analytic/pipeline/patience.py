@@ -21,11 +21,12 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from scipy.special import gammaln
 
+from analytic.conditions import discipline_of
 from analytic.formula import dependent
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
 from analytic.indexing_queue.measures import size_of
-from analytic.indexing_queue.unordered_sojourns import Handling, delivery_moves, handling_of
+from analytic.indexing_queue.unordered_sojourns import delivery_moves, pushed_out
 from analytic.markov import birth_death
 from analytic.page_conditions import accessed_pages
 from analytic.phase_type import PhaseLaw
@@ -84,11 +85,15 @@ class OldAndNew:
     Attributes
     ----------
     chain : QueueChain
-    handling : Handling
+    newest_first : bool
+        The newest waiting page is served next.
+    pushing : ndarray, shape (order, order), or None
+        Rates of the deliveries that push out a page when the buffer is full.
     """
 
     chain: QueueChain
-    handling: Handling
+    newest_first: bool
+    pushing: Array | None
 
     def starts(self) -> Iterator[OldNewState]:
         """All pages old, in the order of the chain's states."""
@@ -106,7 +111,7 @@ class OldAndNew:
         """All moves from a state."""
         pushed = state._replace(old=state.old - 1, new=state.new + 1) if state.old else state
         entered = partial(self._entered, state)
-        yield from delivery_moves(self.chain, self.handling, state, entered, (pushed, 0))
+        yield from delivery_moves(self.chain, self.pushing, state, entered, (pushed, 0))
         if state.level:
             ended = INDEXED if state.serving == 0 else 0
             yield from service_moves(self.chain, state, self._next(state), ended)
@@ -158,7 +163,7 @@ class OldAndNew:
         if state.level == 1:
             yield 1.0, state._replace(serving=-1, phase=0)
             return
-        new_next = state.new > 0 and (self.handling.last_first or not state.old)
+        new_next = state.new > 0 and (self.newest_first or not state.old)
         picked = state._replace(
             old=state.old - (not new_next),
             new=state.new - new_next,
@@ -174,13 +179,16 @@ def _draws(start: Array) -> list[tuple[int, float]]:
     return [(each, float(start[each])) for each in np.flatnonzero(start).tolist()]
 
 
-def old_and_new(chain: QueueChain, handling: Handling) -> Explored:
+def old_and_new(
+    chain: QueueChain, newest_first: bool = False, pushing: Array | None = None
+) -> Explored:
     """The chain of old and new pages; its first states are those of the queue, all pages old.
 
     Parameters
     ----------
     chain : QueueChain
-    handling : Handling
+    newest_first, pushing
+        As in `OldAndNew`.
 
     Raises
     ------
@@ -189,9 +197,9 @@ def old_and_new(chain: QueueChain, handling: Handling) -> Explored:
     ValueError
         If timers have several phases, and pages leave the buffer otherwise than in their order.
     """
-    if len(chain.patience.start) > 1 and (handling.last_first or handling.lost is not None):
+    if len(chain.patience.start) > 1 and (newest_first or pushing is not None):
         raise ValueError("timers with several phases need first come first served, no push-out")
-    walk = OldAndNew(chain, handling)
+    walk = OldAndNew(chain, newest_first, pushing)
     return explore(walk.starts(), walk.moves, kinds=2)
 
 
@@ -278,7 +286,9 @@ def counts_fit(scenario: Scenario) -> str | None:
 def _counted(scenario: Scenario) -> tuple[Explored, Array]:
     """Old and new pages of a scenario, and the stationary distribution of its queue."""
     chain = chain_of(scenario)
-    return old_and_new(chain, handling_of(scenario)), solve_chain(chain).stationary
+    newest_first = discipline_of(scenario).newest_first
+    counted = old_and_new(chain, newest_first, pushed_out(scenario))
+    return counted, solve_chain(chain).stationary
 
 
 def freshness_by_counts(scenario: Scenario) -> Freshness:
@@ -443,7 +453,7 @@ def patience_rates_and_ages(
     chain = controlled_chain(
         modes, lambda level: min(level, top), law, UNLIMITED_PATIENCE, top, "partial"
     )
-    walk = _DroppedByNumber(chain, Handling(), drops)
+    walk = _DroppedByNumber(chain, newest_first=False, pushing=None, drops=drops)
     counted = explore(walk.starts(), walk.moves, kinds=2)
     stationary = level_probabilities(deliveries, service, drops)
     return RatesAndAges(

@@ -72,13 +72,10 @@ def queue_of(scenario: Scenario, tables: int = 1) -> SwitchedQueue:
     service_law = conditions.service_law(scenario)
     rate = exponential_rate(service_law) if tables == 1 else None
     service = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else as_phase_type(service_law)
-    law = conditions.patience_of(scenario)
-    obsolescence = 0.0 if law is None else exponential_rate(law)
     rates = rates_at_speed_one(robots)
     assert service is not None
-    assert obsolescence is not None
     assert rates is not None
-    levels = Levels(service, obsolescence, buffer.capacity)
+    levels = Levels(service, conditions.timer_rate(scenario), buffer.capacity)
     return SwitchedQueue(levels, modes_of(robots, rates))
 
 

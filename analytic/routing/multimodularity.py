@@ -106,11 +106,9 @@ def neighbours(point: Word, highest: int = 1) -> Iterator[Word]:
     ``x + sum alpha_i b_i`` with alpha in {0, 1}, within the set (altman2000, after Theorem 4.2).
     """
     vectors = base(len(point))
-    seen = {point}
     for chosen in itertools.product((False, True), repeat=len(point) + 1):
         other = _plus(point, *itertools.compress(vectors, chosen))
-        if other not in seen and _inside(other, highest):
-            seen.add(other)
+        if other != point and _inside(other, highest):
             yield other
 
 

@@ -17,7 +17,7 @@ from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.fleet import order_of_activation
 from scenarios.interventions import FACTORS
-from scenarios.sections import Buffer as BufferSection
+from scenarios.model import Never, Queue
 from scenarios.sections import Pages, Robots
 from scenarios.text import counted
 from scenarios.timeline import Piece, pieces
@@ -188,7 +188,7 @@ def setup(scenario: Scenario) -> dict[str, Any]:
         "time_unit": scenario.time_unit,
         "end": scenario.run.horizon if scenario.probing is None else scenario.probing.horizon,
         "robots": None if scenario.robots is None else _robots(scenario, scenario.robots),
-        "buffer": None if scenario.buffer is None else _buffer(scenario.buffer),
+        "buffer": None if scenario.model.queue is None else _queue(scenario.model.queue),
         "pages": None if pages is None else _pages(pages),
         "searchers": scenario.clients is not None,
         "servers": None if scenario.servers is None else len(scenario.servers.laws),
@@ -212,11 +212,11 @@ def _robots(scenario: Scenario, robots: Robots) -> dict[str, Any]:
     }
 
 
-def _buffer(buffer: BufferSection) -> dict[str, Any]:
+def _queue(queue: Queue) -> dict[str, Any]:
     return {
-        "places": buffer.waiting_places,
-        "indexers": buffer.servers,
-        "patience": buffer.obsolescence != "never",
+        "places": queue.waiting_places,
+        "indexers": queue.servers,
+        "patience": not isinstance(queue.patience, Never),
     }
 
 

@@ -79,17 +79,16 @@ class Blueprint:
 
     def _find_whether_queue(self) -> bool:
         scenario = self.scenario
-        section = scenario.buffer
-        if section is None or scenario.pages is not None:
+        queue = scenario.model.queue
+        if queue is None or scenario.pages is not None:
             return False
         robots = self._robots
         never_rest = robots.deliveries is None and not isinstance(
             scenario.activation, Free | Switching
         )
         plain = robots.failure is None and robots.environment is None
-        first_in = section.discipline == "fifo" and section.when_full == "lose-new"
         drawn = not self.parts.service.tracked
-        return never_rest and plain and first_in and section.servers == 1 and drawn
+        return never_rest and plain and queue.discipline.is_ordered and queue.servers == 1 and drawn
 
     def access_times(self, streams: Streams) -> Supply:
         """One row per robot, and where accesses may fail another one that says which do."""
@@ -106,17 +105,16 @@ class Blueprint:
 
         The first ones are drawn from the stream `service`, the last ones from `change`.
         """
-        section = self.scenario.buffer
-        if section is None:
+        queue = self.scenario.model.queue
+        if queue is None:
             return Supply([rows_of(_UNIT, change)], np.array([int(self.is_refreshed)]))
-        timers = not isinstance(section.obsolescence, str)
-        timer = section.obsolescence if timers else _UNIT
-        at_once = min(section.servers, self._batch)
-        by_page = isinstance(section.service, PageSize)
+        timer = queue.timer or _UNIT
+        at_once = min(queue.servers, self._batch)
+        by_page = isinstance(queue.service, PageSize)
         drawn = not by_page and not service_by_phase(self.scenario) is not None
-        needs = [at_once * int(drawn), self._batch * int(timers)]
+        needs = [at_once * int(drawn), self._batch * int(queue.timer is not None)]
         patience = streams.stream("obsolescence")
-        rows = [rows_of(_UNIT if by_page else section.service, service), rows_of(timer, patience)]
+        rows = [rows_of(_UNIT if by_page else queue.service, service), rows_of(timer, patience)]
         return Supply(rows, np.array(needs))
 
 

@@ -14,6 +14,7 @@ from scenarios.deliveries import joint_size, modes_of
 from scenarios.fleet import class_of_each
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential
+from scenarios.model import Never, Queue, QueueDiscipline
 from scenarios.page_data import (
     change_rates,
     host_spacings,
@@ -21,7 +22,6 @@ from scenarios.page_data import (
     page_service_times,
     page_weights,
 )
-from scenarios.sections import Buffer as BufferSection
 from scenarios.sections import PageSize
 from scenarios.sections import Robots as RobotsSection
 from sim import rules
@@ -97,7 +97,7 @@ _ITEM = np.dtype(
 )
 
 
-_NO_BUFFER = BufferSection(waiting_places=0, service=Exponential(mean=1.0))
+_NO_QUEUE = Queue(1, 0, "partial", QueueDiscipline(), Exponential(mean=1.0), Never())
 """Whose rules nobody asks for."""
 
 
@@ -171,14 +171,14 @@ def _service_times_of_pages(scenario: Scenario) -> Any:
 
 
 def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
-    section = scenario.buffer
-    top = top_level(scenario) if section else 0
-    servers = section.servers if section else 1
+    queue = scenario.model.queue
+    top = top_level(scenario) if queue else 0
+    servers = queue.servers if queue else 1
     places = max(top - servers, 1)
     items = np.recarray(places + servers, _ITEM)
     items.newer = np.arange(1, places + servers + 1)
     items.newer[places - 1 :] = NONE
-    replaces = section is not None and section.replace_older_copy
+    replaces = queue is not None and queue.discipline.replaces
     pages = scenario.pages.count if replaces and scenario.pages else 0
     return Buffer(
         fixed=_buffer_rules(scenario),
@@ -191,9 +191,7 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
         ended=np.zeros(4, dtype=np.int64),
         sojourn=np.zeros(4),
         square=np.zeros(4),
-        times=np.zeros(
-            (fates_that_occur(section) if section else 0, rules.TIME_BINS), dtype=np.int64
-        ),
+        times=np.zeros((fates_that_occur(queue) if queue else 0, rules.TIME_BINS), dtype=np.int64),
         laws=None if points is None else _laws(points, top),
     )
 
@@ -224,13 +222,13 @@ def _empty_buffer() -> Any:
 
 
 def _buffer_rules(scenario: Scenario) -> Any:
-    section = scenario.buffer
+    queue = scenario.model.queue
     return record(
-        exists=section is not None,
-        timers=section is not None and not isinstance(section.obsolescence, str),
-        known_pages=section is None or scenario.pages is not None,
+        exists=queue is not None,
+        timers=queue is not None and queue.timer is not None,
+        known_pages=queue is None or scenario.pages is not None,
         octave=horizon_octave(scenario),
-        **buffer_flags(section or _NO_BUFFER),
+        **buffer_flags(queue or _NO_QUEUE),
     )
 
 

@@ -60,18 +60,18 @@ def controls_of(totals: Totals, scenario: Scenario) -> dict[str, tuple[float, ..
 
 def _pairs(part: Part, totals: Totals, scenario: Scenario) -> Iterator[tuple[str, Array, Array]]:
     """Name, what was counted, and what it is on average given the rest."""
-    section = scenario.buffer
-    if section is None:
+    queue = scenario.model.queue
+    if queue is None:
         return
     levels = np.arange(part["level_time"].shape[1], dtype=float)
     if (access := exponential_delivery(scenario)) is not None:
         yield "deliveries", part["delivered"], 1 / access * totals.own["robots_time"]
-    if scenario.run.warmup > 0 and not isinstance(section.service, PageSize):
-        idle = part["level_time"] @ np.maximum(section.servers - levels, 0)
-        busy = section.servers * totals.own["window"] - idle
-        mean = draws_and_mean(section.service)[1]
+    if scenario.run.warmup > 0 and not isinstance(queue.service, PageSize):
+        idle = part["level_time"] @ np.maximum(queue.servers - levels, 0)
+        busy = queue.servers * totals.own["window"] - idle
+        mean = draws_and_mean(queue.service)[1]
         yield "services", part["ended"][:, rules.SERVED] * mean, busy
-    if isinstance(section.obsolescence, Exponential):
-        waiting = part["level_time"] @ np.maximum(levels - section.servers, 0)
-        rate = 1 / draws_and_mean(section.obsolescence)[1]
+    if isinstance(queue.patience, Exponential):
+        waiting = part["level_time"] @ np.maximum(levels - queue.servers, 0)
+        rate = 1 / draws_and_mean(queue.patience)[1]
         yield "obsolescence", part["ended"][:, rules.OBSOLETE], rate * waiting

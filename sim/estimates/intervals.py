@@ -20,6 +20,7 @@ from scenarios.activation import Static
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic
 from scenarios.measures import MEASURES
+from scenarios.model import Never
 from scenarios.page_data import access_shares, change_rates
 from scenarios.page_groups import QUANTILES, followed_pages, largest_in_groups
 from scenarios.processes import Renewal
@@ -121,7 +122,8 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
         ended = _ended(totals)
         pages = ended.sum(axis=0) / _burstiness(ended)
         samples |= dict.fromkeys((*_FATES, *_LEVELS), pages)
-        if scenario.buffer is not None and scenario.buffer.obsolescence == "never":
+        queue = scenario.model.queue
+        if queue is not None and isinstance(queue.patience, Never):
             samples["obsolescence_probability"] = np.array([np.inf])
     if "page_sums" in totals.parts and scenario.pages is not None:
         samples |= _of_pages(totals, scenario.pages, scenario.robots)

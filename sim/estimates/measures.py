@@ -14,6 +14,7 @@ from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, without_variance
 from scenarios.measures import MEASURES, Subject
+from scenarios.model import Never
 from scenarios.page_groups import (
     QUANTILES,
     followed_pages,
@@ -181,7 +182,7 @@ def _of_page_sums(part: Part, window: Array, pages: Pages) -> SimpleNamespace:
 
 def _of_buffer(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace:
     """Pages of each fate, time at each level, and sojourns by class."""
-    buffer = scenario.buffer
+    queue = scenario.model.queue
     levels = np.arange(part["level_time"].shape[1], dtype=float)
     level_shares = part["level_time"] / window[:, None]
     deliveries = _delivery_rate_when_full(scenario)
@@ -190,7 +191,7 @@ def _of_buffer(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace
     classes = {
         name: _Class(*(part[each][:, list(of)].sum(axis=1) for each in _SUMMED))
         for name, of in _CLASSES.items()
-        if not (name == "obsolete" and buffer is not None and buffer.obsolescence == "never")
+        if not (name == "obsolete" and queue is not None and isinstance(queue.patience, Never))
     }
     classes["all"] = _Class(pages, part["sojourn"].sum(axis=1), part["sojourn_square"].sum(axis=1))
     return SimpleNamespace(
@@ -202,10 +203,10 @@ def _of_buffer(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace
         served=part["ended"][:, rules.SERVED],
         obsolete=part["ended"][:, rules.OBSOLETE],
         replaced=part["ended"][:, rules.REPLACED],
-        replaces=buffer is not None and buffer.replace_older_copy,
+        replaces=queue is not None and queue.discipline.replaces,
         levels=levels,
         level_shares=level_shares,
-        idle_shares=_idle_shares(levels, level_shares, buffer),
+        idle_shares=_idle_shares(levels, level_shares, scenario.buffer),
         classes=classes,
     )
 
@@ -231,7 +232,8 @@ def _delivery_rate_when_full(scenario: Scenario) -> float | None:
     how many are heard: the time with a full buffer then gives the loss rate with no bias and less
     variance than the losses themselves (measured: docs/measures.md).
     """
-    counted = scenario.buffer is None or scenario.buffer.replace_older_copy
+    queue = scenario.model.queue
+    counted = queue is None or queue.discipline.replaces
     mean = exponential_delivery(scenario)
     if counted or mean is None or isinstance(scenario.activation, Free | Switching):
         return None

@@ -35,9 +35,9 @@ from analytic.pipeline import (
     shared_rate,
     single_place_rates,
 )
-from analytic.pipeline.dropping_and_replacement import LabelledRules, PageClass
+from analytic.pipeline.dropping_and_replacement import PageClass
 from analytic.pipeline.independence import thinned_cyclic, thinned_randomized
-from analytic.pipeline.patience import Handling, old_and_new
+from analytic.pipeline.patience import old_and_new
 from analytic.pipeline.periodic_lists import (
     fetching,
     random_slopes,
@@ -55,6 +55,7 @@ from scenarios.laws import (
     Hyperexponential,
     PhaseType,
 )
+from scenarios.model import QueueDiscipline
 from scenarios.page_data import change_rates, page_weights
 
 ROOT = Path(__file__).parents[3]
@@ -324,7 +325,7 @@ def test_counting_old_pages_gives_the_same(service: Any, load_: float) -> None:
     chain = chain_of(scenario)
     law = solve_chain(chain).stationary
     plain = obsolescence_rates(page_queue(chain), CHANGES, SHARES)
-    counted = counted_slopes(old_and_new(chain, Handling()), law, CHANGES, SHARES)
+    counted = counted_slopes(old_and_new(chain), law, CHANGES, SHARES)
     assert counted.rates == pytest.approx(plain, rel=1e-12)
 
 
@@ -342,20 +343,20 @@ def test_phases_of_timers_that_do_not_matter() -> None:
     for timer in (single, double):
         chain = controlled_chain(modes, lambda _: 1, service, timer, places, "partial")
         law = solve_chain(chain).stationary
-        found.append(counted_slopes(old_and_new(chain, Handling()), law, CHANGES, SHARES).rates)
+        found.append(counted_slopes(old_and_new(chain), law, CHANGES, SHARES).rates)
     assert found[1] == pytest.approx(found[0], rel=1e-10)
 
 
 @pytest.mark.parametrize(
-    "rules", [LabelledRules(), LabelledRules(last_first=True, pushes_out=True)]
+    "rules", [QueueDiscipline(), QueueDiscipline(newest_first=True, pushes_out=True)]
 )
-def test_labels_that_do_not_matter(rules: LabelledRules) -> None:
+def test_labels_that_do_not_matter(rules: QueueDiscipline) -> None:
     """Without dropping and replacement the forward chain of labels gives what the counts give."""
     scenario = scenario_from(BASE).with_("buffer.waiting_places", 3)
     chain = chain_of(scenario)
     law = solve_chain(chain).stationary
     lost = np.array([[1.2]]) if rules.pushes_out else None
-    counted = old_and_new(chain, Handling(rules.last_first, lost))
+    counted = old_and_new(chain, rules.newest_first, lost)
     expected = counted_slopes(counted, law, [0.2, 0.05], [0.3, 0.2]).rates
     classes = PageClass(2, 0.2, 0.3), PageClass(2, 0.05, 0.2)
     every = (np.array([[1.2]]),) * (chain.top + 1)
@@ -371,7 +372,7 @@ def test_the_phases_of_deliveries_in_the_chain_of_labels() -> None:
     expected = obsolescence_rates(page_queue(chain), [0.2, 0.05], [0.3, 0.7])
     arrivals = np.array([[3.8, 0.0], [0.0, 0.3]])
     classes = PageClass(1, 0.2, 0.3), PageClass(1, 0.05, 0.7)
-    _, rate, _, _ = labelled_page(chain, (arrivals,) * 4, classes, 0, LabelledRules())
+    _, rate, _, _ = labelled_page(chain, (arrivals,) * 4, classes, 0, QueueDiscipline())
     assert rate == pytest.approx(expected[0], rel=1e-10)
 
 

@@ -16,13 +16,12 @@ import sim
 from analytic import exact_values, optimize, predict
 from analytic.indexing_queue import controlled_chain, sojourn_moments, solve_chain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE
-from analytic.indexing_queue.unordered_sojourns import Handling, unordered_sojourns
+from analytic.indexing_queue.unordered_sojourns import unordered_sojourns
 from analytic.markov import stationary
 from analytic.phase_type import as_phase_type
 from analytic.pipeline.costs import cost_of, queue_cost
 from analytic.pipeline.dropping_and_replacement import (
     LabelledQueue,
-    LabelledRules,
     PageClass,
     age_with_dropping,
     labelled_page,
@@ -31,6 +30,7 @@ from analytic.pipeline.dropping_and_replacement import (
 from crawlsim.report.optimum_figures import PLOTS
 from scenarios import Scenario, ScenarioError, load
 from scenarios.laws import Erlang, Exponential
+from scenarios.model import QueueDiscipline
 
 REPLACED = {"buffer.replace_older_copy": True}
 DROPPED = {"buffer.obsolescence": "page-change"}
@@ -236,7 +236,7 @@ def test_lists_are_sent_to_random_choices_where_there_is_a_buffer(crawlsim: Any)
 # -- sojourn times, and ages where changes drop copies ---------------------------------------------
 
 
-def labelled_queue(service: Any, rules: LabelledRules, changes: float = 0.0) -> LabelledQueue:
+def labelled_queue(service: Any, rules: QueueDiscipline, changes: float = 0.0) -> LabelledQueue:
     law = as_phase_type(service)
     assert law is not None
     modes = np.array([[[[0.0]], [[0.0]]], [[[-1.2]], [[1.2]]]])
@@ -249,20 +249,23 @@ def labelled_queue(service: Any, rules: LabelledRules, changes: float = 0.0) -> 
 @pytest.mark.parametrize(
     "rules",
     [
-        LabelledRules(),
-        LabelledRules(last_first=True),
-        LabelledRules(last_first=True, pushes_out=True),
+        QueueDiscipline(),
+        QueueDiscipline(newest_first=True),
+        QueueDiscipline(newest_first=True, pushes_out=True),
     ],
 )
 def test_sojourn_times_of_pages_whose_labels_do_not_matter(
-    service: Any, rules: LabelledRules
+    service: Any, rules: QueueDiscipline
 ) -> None:
     queue = labelled_queue(service, rules)
     stationary = solve_chain(queue.chain).stationary
     found = {row[:2]: row[2] for row in labelled_sojourns(queue)}
-    handling = Handling(rules.last_first, np.array([[1.2]]) if rules.pushes_out else None)
-    rows = list(unordered_sojourns(queue.chain, handling, stationary, 1.2))
-    if rules == LabelledRules():
+    pushing = np.array([[1.2]]) if rules.pushes_out else None
+    newest_first = rules.newest_first
+    rows = list(
+        unordered_sojourns(queue.chain, stationary, 1.2, newest_first=newest_first, pushing=pushing)
+    )
+    if rules == QueueDiscipline():
         rows += sojourn_moments(queue.chain, stationary)
     for measure, subject, value in rows:
         assert found[measure, subject] == pytest.approx(value, rel=1e-11)
@@ -277,10 +280,10 @@ def test_sojourn_times_of_labelled_pages_keep_little_s_law(name: str) -> None:
 
 
 def test_pages_that_never_change_are_as_old_as_without_dropping() -> None:
-    queue = labelled_queue(Erlang(shape=2, mean=1.0), LabelledRules(drops_changed=True))
+    queue = labelled_queue(Erlang(shape=2, mean=1.0), QueueDiscipline(drops_changed=True))
     for kind in range(2):
         chain, deliveries, classes, _ = queue
-        plain = labelled_page(chain, deliveries, classes, kind, LabelledRules()).age
+        plain = labelled_page(chain, deliveries, classes, kind, QueueDiscipline()).age
         assert age_with_dropping(queue, kind) == pytest.approx(plain, rel=1e-10)
 
 
@@ -291,7 +294,7 @@ def test_a_waiting_copy_that_is_dropped_does_not_renew_the_index() -> None:
     come, change = 0.7, 0.4
     modes = np.array([[[[0.0]], [[0.0]]], [[[-come]], [[come]]]])
     chain = controlled_chain(modes, lambda _: 1, law, UNLIMITED_PATIENCE, 2, "partial")
-    rules = LabelledRules(drops_changed=True)
+    rules = QueueDiscipline(drops_changed=True)
     queue = LabelledQueue(chain, (modes[1, 1],) * 3, (PageClass(1, change, 1.0),), rules)
     new_in_service = 1.0
     levels = stationary(np.array([[0.0, come, 0.0], [1.0, 0.0, come], [0.0, 1.0 + change, 0.0]]))
