@@ -73,7 +73,7 @@ _NOTHING_RAN = 5
 _FIRST, _MANY = 20.0, 200
 """Seconds and number of tests that run before all others are collected."""
 
-_PATIENCE = (120.0, 10.0)
+_PATIENCE = (120.0, 5.0)
 """Seconds, and times as long as the tests took before, after which they are given up."""
 
 

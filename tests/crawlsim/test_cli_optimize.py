@@ -291,6 +291,8 @@ def test_the_figure_of_the_policy_marks_every_state(event: str) -> None:
     assert sum(len(line.get_xdata()) for line in ax.get_lines()) == (
         85 if event == "service" else 96
     )
+    what = "service completion" if event == "service" else "delivery"
+    assert ax.get_title("left") == f"{what} (filled: switch on), cost {search.cost:.6g}"
 
 
 def test_the_figure_of_thresholds_refuses_another_search() -> None:

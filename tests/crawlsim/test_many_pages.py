@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import crawlsim as package
+from crawlsim.cli.output import _without_reached_bounds
 from scenarios import ScenarioError
 
 SCENARIO = """
@@ -60,6 +62,17 @@ def test_bounds_that_are_reached_go_without_saying(crawlsim: Any, many: str) -> 
     assert sum(bounded in line for line in shown.splitlines()) == 1
     assert sum(bounded in line for line in every.splitlines()) == 2
     assert sum("≥" in line for line in every.splitlines()) > 10
+
+
+def test_only_a_bound_that_the_exact_value_reaches_goes_without_saying() -> None:
+    def row(kind: str, predicted: float, verdict: str = "agree") -> Any:
+        parts = {"measure": "loss_rate", "subject": None, "verdict": verdict}
+        return SimpleNamespace(kind=kind, predicted=predicted, **parts)
+
+    exact, reached = row("exact", 0.5), row("lower bound", 0.5)
+    others = [row("lower bound", 0.4), row("upper bound", 0.5, "differ")]
+    assert list(_without_reached_bounds([exact, reached, *others])) == [exact, *others]
+    assert list(_without_reached_bounds([reached, *others])) == [reached, *others]
 
 
 def test_json_and_files_have_what_is_kept(crawlsim: Any, many: str, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from analytic import (
 from crawlsim import report
 from crawlsim.opening import names_of_worst_pages
 from crawlsim.report.drawing import svg_text
+from crawlsim.report.pages import _change_rates
 from crawlsim.report.rule_figures import has_map
 from crawlsim.report.words import number
 from scenarios import Estimate, Results, Scenario, load, scenario_from
@@ -177,6 +178,13 @@ def test_pages_are_points_and_the_theory_lies_at_their_change_rates(count: int) 
     assert_allclose(values, [row.value for row in reversed(theory)])
     assert "change rate" in ax.get_xlabel()
     assert len(svg_text(ax, "pages")) < 120_000
+
+
+@pytest.mark.parametrize(("count", "shown"), [(20, False), (21, True), (0, False)])
+def test_many_unlike_pages_stand_at_their_change_rates(count: int, shown: bool) -> None:
+    rates = [1 / (n + 1) for n in range(count)]
+    pages = load("cyclic-constant").with_("pages.change_rates", rates) if count else queue()
+    assert _change_rates(pages) == (rates if shown else None)
 
 
 def test_pages_without_change_rates_stand_at_their_numbers() -> None:

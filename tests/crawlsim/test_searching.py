@@ -226,3 +226,16 @@ def test_every_rule_is_simulated_once() -> None:
     family = searching.FAMILIES["switching"](load("talim-switching"))
     rules = [repr(rule) for _, rule in family.points(1)]
     assert len(rules) == len(set(rules))
+
+
+@pytest.mark.parametrize("left_out", [0, 2])
+def test_rules_without_a_cost_are_counted(left_out: int) -> None:
+    family = Family((range(3),), lambda _: None, lambda _: {}, "numbers of robots")
+    promise = {
+        **{"better_by_at_most": 0.0, "settled": True, "confidence": 0.95},
+        **{"rules": 3, "replications": 30, "rounds": 1},
+    }
+    told = searching._notes(family, promise, left_out)
+    count = "2 rules left out: their cost is undefined in some replications"
+    assert (count in told) == (left_out == 2)
+    assert len(told) == 2 + (left_out == 2)

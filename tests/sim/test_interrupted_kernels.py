@@ -142,3 +142,14 @@ def test_interrupts_at_hundreds_of_moments_of_short_replications_are_interrupts(
     command = [sys.executable, "-c", HUNDREDS]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "all were interrupts\n"), done.stderr[-2000:]
+
+
+@pytest.mark.skipif(interpreted, reason="nothing is compiled")
+def test_a_kernel_runs_beside_other_threads() -> None:
+    """The live page answers while it simulates: a kernel does not hold the interpreter's lock."""
+
+    @kernel
+    def called(number: float) -> float:
+        return number
+
+    assert called.compiled.targetoptions["nogil"]  # type: ignore[attr-defined]  # of numba

@@ -17,7 +17,7 @@ from analytic.markov import closed_classes, stationary
 from analytic.robot_control.scenario_queue import prices_in, queue_of
 from analytic.robot_control.switched_queue import best_policy, measures_of_policy
 from analytic.robot_control.switching import best_switching
-from analytic.robot_control.unlike_search import best_choices_of
+from analytic.robot_control.unlike_search import _compared, best_choices_of
 from crawlsim.report import plot_choices
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.choices import choices_of
@@ -373,3 +373,17 @@ def test_what_has_no_exact_optimum(changes: dict[str, Any], message: str) -> Non
     scenario = system((1, 2), [1.0, 0.5], 2, {"loss": 1.0, "starvation": 1.0}, **changes)
     with pytest.raises(ScenarioError, match=message):
         optimize(scenario, "switching")
+
+
+@pytest.mark.parametrize(
+    ("fixed", "cost", "says"),
+    [
+        (1.5, 1.0, ", 50 % more"),
+        (1.0, 1.0, ", 0 % more"),
+        (0.9, 1.0, ", which is less: a rule of this kind has a robot active in an empty system"),
+        (0.0, 0.0, ""),
+    ],
+)
+def test_fixed_numbers_are_compared_in_words(fixed: float, cost: float, says: str) -> None:
+    words = f"the best fixed numbers, robots = 2, cost {fixed:g}{says}"
+    assert _compared("robots = 2", fixed, cost) == words

@@ -372,15 +372,29 @@ def test_labels_of_figures_do_not_touch_and_are_not_cut_off() -> None:
                 assert all(one[1] < two[0] for one, two in itertools.pairwise(ends)), name
 
 
-def test_figures_of_many_pages_hold_hundreds_of_marks(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("pages", "marker", "line"), [(20, "o", "None"), (21, "None", "-")])
+def test_few_pages_are_points_and_many_a_line(
+    pages: int, marker: str, line: str, tmp_path: Path
+) -> None:
+    axes = drawn(crawls_of(pages, tmp_path))
+    (rates,) = axes["plot_change_rates"].lines
+    assert (rates.get_marker(), rates.get_linestyle()) == (marker, line)
+
+
+def crawls_of(pages: int, folder: Path) -> str:
+    """Four visits of each page."""
     rng = np.random.default_rng(42)
-    page = np.repeat(np.arange(3000), 4)
+    page = np.repeat(np.arange(pages), 4)
     rows = (f"{n},{t:.6f},{c}" for n, t, c in zip(
         page, rng.uniform(0, 10, len(page)), rng.integers(0, 2, len(page)), strict=True
     ))  # fmt: skip
-    path = tmp_path / "crawls.csv"
+    path = folder / "crawls.csv"
     path.write_text("page,time,changed\n" + "\n".join(rows))
-    axes = drawn(str(path))
+    return str(path)
+
+
+def test_figures_of_many_pages_hold_hundreds_of_marks(tmp_path: Path) -> None:
+    axes = drawn(crawls_of(3000, tmp_path))
     (intervals,) = axes["plot_change_rates"].collections
     assert 100 < len(intervals.get_paths()) <= 400
     assert all(len(line.get_xdata()) <= 400 for line in axes["plot_crawl_rates"].lines)
