@@ -11,6 +11,7 @@ import pytest
 
 from scenarios import Scenario, ScenarioError, scenario_from
 from sim import rules, run
+from sim.page_set import PagesComeAndGo
 from sim.replicate import engine_for
 from sim.simpy_engine import simulate
 from sim.tally import ConservationError, PageSetTally, Tally
@@ -207,3 +208,16 @@ def test_places_are_drawn_alike() -> None:
     assert len(counts) == 30
     assert float(((counts - 1000) ** 2 / 1000).sum()) < 68.0
     assert rules.place_drawn(1.0 - 2**-53, 3) == 2
+
+
+def test_a_replication_checks_its_own_robots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One robot cannot have been active for longer than the window."""
+    tally_of = PagesComeAndGo._tally
+
+    def two_active(pages: PagesComeAndGo) -> Tally:
+        tally = tally_of(pages)
+        return replace(tally, robots_time=2 * tally.window)
+
+    monkeypatch.setattr(PagesComeAndGo, "_tally", two_active)
+    with pytest.raises(ConservationError, match="more active robots than there are"):
+        simulate(page_set(), 0, 1)
