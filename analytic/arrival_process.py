@@ -9,81 +9,76 @@ import numpy as np
 from analytic.markov import closed_classes, stationary
 from analytic.phase_type import as_phase_type, exponential_rate, phase_count
 from analytic.refusal import NoAnswerError
-from scenarios.activation import Activation
 from scenarios.arrays import Array
 from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes, modes_of
 from scenarios.environment import Environment
-from scenarios.fleet import access_times, classes_in_order
-from scenarios.processes import Map, Mmpp, gap_law
-from scenarios.sections import AccessTime, Robots
+from scenarios.model import Fleet, Gaps
+from scenarios.processes import Map, Mmpp
 from scenarios.text import counted
 
 
-def access_rate(access: AccessTime) -> float | None:
+def access_rate(gaps: Gaps) -> float | None:
     """Rate of the accesses of one robot where their times are exponential, else None."""
-    law = gap_law(access)
-    return None if law is None else exponential_rate(law)
+    return None if isinstance(gaps, Mmpp | Map) else exponential_rate(gaps)
 
 
-def delivery_rates(robots: Robots) -> list[float] | None:
+def delivery_rates(fleet: Fleet) -> list[float] | None:
     """Rate at which an active robot of each class delivers, where all are exponential, else None.
 
     Without classes all robots are of one. In an environment the rate is not constant: None.
     """
-    return None if robots.environment is not None else rates_at_speed_one(robots)
+    return None if fleet.environment is not None else rates_at_speed_one(fleet)
 
 
-def rates_at_speed_one(robots: Robots) -> list[float] | None:
+def rates_at_speed_one(fleet: Fleet) -> list[float] | None:
     """The same, of robots in an environment while its speed is 1."""
     rates = []
-    for time, _ in access_times(robots):
-        rate = access_rate(time)
+    for each in fleet.classes:
+        rate = access_rate(each.gaps)
         if rate is None:
             return None
-        rates.append(rate * (1.0 - robots.failure_probability))
+        rates.append(rate * (1.0 - fleet.failure_probability))
     return rates or None
 
 
-def total_rates(robots: Robots, activation: Activation | None) -> Array | None:
+def total_rates(fleet: Fleet) -> Array | None:
     """Deliveries per unit time while 0, 1, … robots are active; None if not all exponential.
 
     Returns
     -------
     ndarray, shape (robots + 1,)
     """
-    rates = delivery_rates(robots)
-    return None if rates is None else _totals(robots, activation, rates)
+    rates = delivery_rates(fleet)
+    return None if rates is None else _totals(fleet, rates)
 
 
-def _totals(robots: Robots, activation: Activation | None, rates: list[float]) -> Array:
+def _totals(fleet: Fleet, rates: list[float]) -> Array:
     if len(rates) == 1:
-        alike: Array = rates[0] * np.arange(robots.available + 1.0)
+        alike: Array = rates[0] * np.arange(fleet.available + 1.0)
         return alike
-    each = np.array(rates)[classes_in_order(robots, activation)]
+    each = np.array(rates)[fleet.in_order]
     return np.concatenate([[0.0], np.cumsum(each)])
 
 
-def gap_map(access: AccessTime) -> tuple[Array, Array] | None:
+def gap_map(gaps: Gaps) -> tuple[Array, Array] | None:
     """D0 and D1 of the accesses of one robot; None where they are not Markovian, or too large."""
-    if isinstance(access, Mmpp):
-        arrivals = np.diag(access.rates)
-        return np.array(access.Q) - arrivals, arrivals
-    if isinstance(access, Map):
-        return np.array(access.D0), np.array(access.D1)
-    law = gap_law(access)
-    phases = None if law is None else as_phase_type(law)
+    if isinstance(gaps, Mmpp):
+        arrivals = np.diag(gaps.rates)
+        return np.array(gaps.Q) - arrivals, arrivals
+    if isinstance(gaps, Map):
+        return np.array(gaps.D0), np.array(gaps.D1)
+    phases = as_phase_type(gaps)
     return None if phases is None else (phases.generator, np.outer(phases.exit_rates, phases.start))
 
 
-def gap_order(access: AccessTime) -> int | None:
+def gap_order(gaps: Gaps) -> int | None:
     """Phases of the accesses of one robot, without building them; None if not Markovian."""
-    if isinstance(access, Map | Mmpp):
-        return len(access.D0 if isinstance(access, Map) else access.Q)
-    law = gap_law(access)
-    return None if law is None else phase_count(law)
+    if isinstance(gaps, Map | Mmpp):
+        return len(gaps.D0 if isinstance(gaps, Map) else gaps.Q)
+    return phase_count(gaps)
 
 
-def joint_order(robots: Robots, active: int, activation: Activation | None = None) -> int:
+def joint_order(fleet: Fleet, active: int) -> int:
     """Number of joint phases of the deliveries of `active` robots with accesses of their own.
 
     The first ones that the rule makes active.
@@ -93,15 +88,15 @@ def joint_order(robots: Robots, active: int, activation: Activation | None = Non
     NoAnswerError
         If there are more than `LARGEST_ORDER`: the matrices are not built.
     """
-    if robots.deliveries is not None or delivery_rates(robots) is not None:
+    if fleet.deliveries is not None or delivery_rates(fleet) is not None:
         return 1
-    if robots.environment is not None:
-        return robots.environment.states
-    orders = [gap_order(time) or 1 for time, _ in access_times(robots)]
+    if fleet.environment is not None:
+        return fleet.environment.states
+    orders = [gap_order(each.gaps) or 1 for each in fleet.classes]
     if max(orders) == 1:
         return 1
     joint = 1
-    for index in classes_in_order(robots, activation)[:active]:
+    for index in fleet.in_order[:active]:
         joint *= orders[index]
         if joint > LARGEST_ORDER:
             phases = " or ".join(str(order) for order in sorted(set(orders)))
@@ -111,7 +106,7 @@ def joint_order(robots: Robots, active: int, activation: Activation | None = Non
     return joint
 
 
-def delivery_modes(robots: Robots, largest: int, activation: Activation | None = None) -> Array:
+def delivery_modes(fleet: Fleet, largest: int) -> Array:
     """D0, D1, … of all robots together while 0, 1, … `largest` are active.
 
     Robots with accesses of their own superpose; one that is switched off runs on unheard
@@ -125,27 +120,24 @@ def delivery_modes(robots: Robots, largest: int, activation: Activation | None =
     -------
     ndarray, shape (largest + 1, largest batch + 1, order, order)
     """
-    if robots.deliveries is not None:
-        return modes_of(robots.deliveries, activation)[: largest + 1]
-    rates = total_rates(robots, activation)
+    if fleet.deliveries is not None:
+        return modes_of(fleet.deliveries, fleet.rule)[: largest + 1]
+    rates = total_rates(fleet)
     if rates is not None:
         rates = rates[: largest + 1]
         return np.stack([-rates, rates], axis=1)[:, :, None, None]
-    if robots.environment is not None:
-        return environment_modes(robots, robots.environment, largest, activation)
+    if fleet.environment is not None:
+        return environment_modes(fleet, fleet.environment, largest)
     own = []
-    for time, _ in access_times(robots):
-        matrices = gap_map(time)
+    for each in fleet.classes:
+        matrices = gap_map(each.gaps)
         assert matrices is not None
-        failed = robots.failure_probability * matrices[1]
+        failed = fleet.failure_probability * matrices[1]
         own.append(Map(D0=_rows(matrices[0] + failed), D1=_rows(matrices[1] - failed)))
-    classes = classes_in_order(robots, activation)[:largest]
-    return as_modes(Independent(tuple(own[index] for index in classes)))
+    return as_modes(Independent(tuple(own[index] for index in fleet.in_order[:largest])))
 
 
-def environment_modes(
-    robots: Robots, environment: Environment, largest: int, activation: Activation | None = None
-) -> Array:
+def environment_modes(fleet: Fleet, environment: Environment, largest: int) -> Array:
     """D0 and D1 of robots with exponential access times in an environment.
 
     With ``lambda`` the deliveries of all that are active together at speed 1,
@@ -155,14 +147,14 @@ def environment_modes(
     -------
     ndarray, shape (largest + 1, 2, states, states)
     """
-    rates = rates_at_speed_one(robots)
+    rates = rates_at_speed_one(fleet)
     assert rates is not None
-    totals = _totals(robots, activation, rates)[: largest + 1]
+    totals = _totals(fleet, rates)[: largest + 1]
     modes = totals[:, None, None] * np.diag(environment.speeds)
     return np.stack([np.array(environment.Q) - modes, modes], axis=1)
 
 
-def start_phases(robots: Robots, modes: Array, active: int, rule: Activation | None) -> Array:
+def start_phases(fleet: Fleet, modes: Array, active: int) -> Array:
     """Law of the joint phase at time 0.
 
     Every access has just begun; the phase of joint deliveries has the stationary law of the mode
@@ -171,12 +163,11 @@ def start_phases(robots: Robots, modes: Array, active: int, rule: Activation | N
 
     Parameters
     ----------
-    robots : Robots
+    fleet : Fleet
     modes : ndarray, shape (robots + 1, largest batch + 1, order, order)
         As `delivery_modes`.
     active : int
         Robots that are active while the system is empty.
-    rule : Activation or None
 
     Returns
     -------
@@ -185,30 +176,29 @@ def start_phases(robots: Robots, modes: Array, active: int, rule: Activation | N
     order = modes.shape[2]
     if order == 1:
         return np.ones(1)
-    if robots.deliveries is not None or robots.environment is not None:
+    if fleet.deliveries is not None or fleet.environment is not None:
         law = _unique_stationary(modes[active].sum(axis=0))
         return np.eye(order)[0] if law is None else law
     joint: Array = np.ones(1)
-    firsts = [_first_phases(time) for time, _ in access_times(robots)]
-    for index in classes_in_order(robots, rule)[: len(modes) - 1]:
+    firsts = [_first_phases(each.gaps) for each in fleet.classes]
+    for index in fleet.in_order[: len(modes) - 1]:
         joint = np.kron(joint, firsts[index])
     return joint
 
 
-def start_of_environment(robots: Robots) -> Array:
+def start_of_environment(fleet: Fleet) -> Array:
     """Law of the state of the environment at time 0; a single state where there is none."""
-    if robots.environment is None:
+    if fleet.environment is None:
         return np.ones(1)
-    return stationary(np.array(robots.environment.Q))
+    return stationary(np.array(fleet.environment.Q))
 
 
-def _first_phases(access: AccessTime) -> Array:
+def _first_phases(gaps: Gaps) -> Array:
     """Law of the phase in which the accesses of a robot begin."""
-    law = gap_law(access)
-    phases = None if law is None else as_phase_type(law)
+    phases = None if isinstance(gaps, Mmpp | Map) else as_phase_type(gaps)
     if phases is not None:
         return phases.start
-    matrices = gap_map(access)
+    matrices = gap_map(gaps)
     assert matrices is not None
     hidden, arrivals = matrices
     before = _unique_stationary(hidden + arrivals)

@@ -15,11 +15,9 @@ from scenarios import Scenario
 from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Free, Optimal, Static, Switching, These
 from scenarios.arrays import Array
-from scenarios.fleet import access_times
 from scenarios.laws import Deterministic, Distribution, Mixture
-from scenarios.model import Never, QueueDiscipline
+from scenarios.model import Fleet, Never, QueueDiscipline
 from scenarios.page_data import access_shares, page_service_times
-from scenarios.processes import gap_law
 from scenarios.sections import Buffer, PageSize, Robots
 
 IN_ENVIRONMENT = "the speed of accesses changes with robots.environment"
@@ -70,11 +68,10 @@ def delivery_rates_at_levels(scenario: Scenario) -> Array:
 
     Of a scenario that meets `poisson_accesses`.
     """
-    buffer, robots = buffer_and_robots(scenario)
-    totals = total_rates(robots, scenario.activation)
+    totals = total_rates(fleet_of(scenario))
     assert totals is not None
     at = robots_at(scenario)
-    rates: Array = totals[[at(level) for level in range(buffer.capacity + 1)]]
+    rates: Array = totals[[at(level) for level in range(buffer_of(scenario).capacity + 1)]]
     return rates
 
 
@@ -83,6 +80,12 @@ def has_buffer(scenario: Scenario) -> str | None:
     """Robots deliver to a buffer."""
     has_both = scenario.buffer is not None and scenario.robots is not None
     return None if has_both else "there is no [buffer]"
+
+
+def fleet_of(scenario: Scenario) -> Fleet:
+    """The robots of a scenario that has some."""
+    assert scenario.model.fleet is not None
+    return scenario.model.fleet
 
 
 def buffer_of(scenario: Scenario) -> Buffer:
@@ -287,27 +290,24 @@ def response_known(scenario: Scenario) -> str | None:
 
 def poisson_accesses(scenario: Scenario) -> str | None:
     """Robots deliver single pages after exponential times."""
-    robots = scenario.robots
-    assert robots is not None
-    if robots.deliveries is not None:
+    fleet = fleet_of(scenario)
+    if fleet.deliveries is not None:
         return "deliveries are a joint process"
-    if robots.environment is not None:
+    if fleet.environment is not None:
         return IN_ENVIRONMENT
-    return None if delivery_rates(robots) is not None else "access times are not exponential"
+    return None if delivery_rates(fleet) is not None else "access times are not exponential"
 
 
 def markovian_accesses(scenario: Scenario) -> str | None:
     """Deliveries have a Markovian form; switched or in an environment they are exponential."""
-    robots = scenario.robots
-    assert robots is not None
-    exponential = robots.deliveries is not None or rates_at_speed_one(robots) is not None
-    if robots.environment is not None and not exponential:
+    fleet = fleet_of(scenario)
+    exponential = fleet.deliveries is not None or rates_at_speed_one(fleet) is not None
+    if fleet.environment is not None and not exponential:
         return "access times in an environment are not exponential"
-    for access, _ in access_times(robots):
-        law = gap_law(access)
-        if law is not None and phase_count(law) is None:
-            return f"access times are {law.key}, which has no phase-type form"
-        order = gap_order(access) or 1
+    for each in fleet.classes:
+        order = gap_order(each.gaps)
+        if order is None:
+            return f"access times are {each.gaps.key}, which has no phase-type form"
         if order > MOST_PHASES:
             return _too_many("access times", order)
     if exponential or not isinstance(scenario.activation, Switching):

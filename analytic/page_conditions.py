@@ -22,11 +22,11 @@ from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Indices, Periodic, Planned
 from scenarios.accessing.randomized import Randomized
 from scenarios.arrays import Array
-from scenarios.fleet import access_times, classes_in_order
 from scenarios.laws import Deterministic, Distribution, Exponential
+from scenarios.model import Gaps
 from scenarios.page_data import access_cycle, access_shares, change_rates, page_weights
-from scenarios.processes import gap_law
-from scenarios.sections import AccessTime, Pages, Robots
+from scenarios.processes import Map, Mmpp
+from scenarios.sections import Pages, Robots
 
 MOST_SLOTS = 2**24
 """Accesses up to which a sequence is written out."""
@@ -93,16 +93,15 @@ def is_planned(policy: Accessing | None) -> TypeGuard[Planned]:
     return isinstance(policy, Planned) and not isinstance(policy, Periodic)
 
 
-def active_accesses(scenario: Scenario) -> list[tuple[AccessTime, int]]:
+def active_accesses(scenario: Scenario) -> list[tuple[Gaps, int]]:
     """Access times of the robots that work, and how many have each; none of joint deliveries."""
-    robots = scenario.robots
-    if robots is None or robots.deliveries is not None:
+    fleet = scenario.model.fleet
+    if fleet is None:
         return []
-    if robots.classes is None:
-        return [(robots.access_time, most_active(scenario))] if robots.access_time else []
-    classes = Counter(classes_in_order(robots, scenario.activation)[: most_active(scenario)])
-    times = access_times(robots)
-    return [(times[index][0], count) for index, count in classes.items()]
+    if len(fleet.classes) == 1:
+        return [(fleet.classes[0].gaps, most_active(scenario))]
+    classes = Counter(fleet.in_order[: most_active(scenario)])
+    return [(fleet.classes[index].gaps, count) for index, count in classes.items()]
 
 
 def access_law(scenario: Scenario) -> Distribution | None:
@@ -111,13 +110,13 @@ def access_law(scenario: Scenario) -> Distribution | None:
     Robots are alike if all that work have the same law; where none works, the first one's stands
     for all.
     """
-    robots = scenario.robots
-    if robots is None or robots.classes is None:
-        access = robots.access_time if robots else None
-        return None if access is None else gap_law(access)
-    working = active_accesses(scenario) or access_times(robots)[:1]
-    laws = {gap_law(time) for time, _ in working}
-    return laws.pop() if len(laws) == 1 else None
+    fleet = scenario.model.fleet
+    if fleet is None or not fleet.classes:
+        return None
+    working = active_accesses(scenario) or [(fleet.classes[0].gaps, 1)]
+    every = {gaps for gaps, _ in working}
+    gaps = every.pop()
+    return None if every or isinstance(gaps, Mmpp | Map) else gaps
 
 
 def law_between_accesses(scenario: Scenario) -> Distribution:
@@ -153,12 +152,11 @@ def _time_per_attempt(scenario: Scenario) -> float:
     return 1.0 / rate if known and rate > 0 else math.inf
 
 
-def mean_access(access: AccessTime) -> float:
+def mean_access(gaps: Gaps) -> float:
     """Mean time of an access; inf where it is not known."""
-    law = gap_law(access)
-    if law is not None:
-        return mean_time(law)
-    matrices = gap_map(access)
+    if not isinstance(gaps, Mmpp | Map):
+        return mean_time(gaps)
+    matrices = gap_map(gaps)
     if matrices is None or len(closed_classes(matrices[0] + matrices[1])) != 1:
         return math.inf
     return 1.0 / mean_rate(np.stack(matrices))
@@ -201,10 +199,8 @@ def independent_accesses(scenario: Scenario) -> str | None:
         return "deliveries are a joint process"
     if scenario.robots is not None and scenario.robots.environment is not None:
         return IN_ENVIRONMENT
-    if scenario.robots is None or scenario.robots.classes is None:
-        independent = access_law(scenario) is not None
-    else:
-        independent = all(gap_law(time) is not None for time, _ in active_accesses(scenario))
+    phased = any(isinstance(gaps, Mmpp | Map) for gaps, _ in active_accesses(scenario))
+    independent = scenario.robots is not None and not phased
     return None if independent else "access times are not independent"
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analytic.arrival_process import gap_map, gap_order
+from analytic.conditions import fleet_of
 from analytic.course.forgetting import Forgetting
 from analytic.course.formulas import QUEUE
 from analytic.course.queue import QueueOverTime
@@ -34,7 +35,6 @@ from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Periodic
 from scenarios.activation import Switching
 from scenarios.arrays import Array
-from scenarios.fleet import access_times
 from scenarios.laws import Law
 from scenarios.measures import Subject
 from scenarios.page_data import (
@@ -45,7 +45,7 @@ from scenarios.page_data import (
     realised_shares,
 )
 from scenarios.page_groups import group_names, largest_in_groups, only_sums
-from scenarios.processes import ArrivalProcess, Map, Mmpp, gap_law
+from scenarios.processes import ArrivalProcess, Map, Mmpp
 from scenarios.sections import AccessTime, Pages
 from scenarios.text import shortened
 
@@ -180,8 +180,8 @@ def _memories(scenario: Scenario) -> list[Memory]:
     known += _oldest_page(scenario)
     known += _page_set(scenario)
     if scenario.robots is not None:
-        for access, _ in access_times(scenario.robots):
-            known += _relaxation("the relaxation time of the access times", access)
+        for each in fleet_of(scenario).classes:
+            known += _relaxation("the relaxation time of the access times", each.gaps)
         if (environment := scenario.robots.environment) is not None:
             name = "the relaxation time of the robots' environment"
             known.append(Memory(name, relaxation_time(np.array(environment.Q))))
@@ -363,7 +363,7 @@ def _left_of_long_times(scenario: Scenario) -> float:
     """
     laws: list[object] = [] if scenario.buffer is None else [scenario.buffer.service]
     if scenario.robots is not None:
-        laws += [gap_law(time) for time, _ in access_times(scenario.robots)]
+        laws += [each.law for each in fleet_of(scenario).classes]
     heavy = [each for each in laws if isinstance(each, Law) and math.isfinite(each.tail_index)]
     run = scenario.run
     area = sum(residual_area(law, run.warmup, run.horizon) for law in heavy)

@@ -498,8 +498,7 @@ def _counted(scenario: Scenario, rate: Rate, measure: str) -> tuple[Array, Array
 
 def _delivered(scenario: Scenario, rate: Rate) -> Array:
     """Pages delivered per unit time under each rule, by robots with exponential access times."""
-    _, robots = conditions.buffer_and_robots(scenario)
-    rates = delivery_rates(robots)
+    rates = delivery_rates(conditions.fleet_of(scenario))
     assert rates is not None  # several servers are covered with such robots only
     if len(rates) > 1:
         return rate("robots", tuple(rates))

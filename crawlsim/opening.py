@@ -250,7 +250,7 @@ def _bottleneck(scenario: Scenario, load: float, used: float, error: float) -> I
     by_level = isinstance(scenario.activation, Threshold | Levels | Free | Switching)
     if by_level and robots is not None and robots.classes is not None:
         return  # those that are active do not have the mean pace of all
-    held_back = by_level and robots is not None and robots.access_time is not None
+    held_back = by_level and robots is not None and robots.deliveries is None
     if held_back and robots is not None and robots.environment is not None:
         return  # the robots that are active now and then do not have the mean speed
     full = load / used if held_back else load

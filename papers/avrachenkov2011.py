@@ -20,6 +20,7 @@ import numpy as np
 from analytic import predict
 from analytic.active_robots import robots_at
 from analytic.arrival_process import delivery_modes, mean_rate
+from analytic.conditions import fleet_of
 from analytic.indexing_queue.chain import QueueChain, accepted_pages, count_states, dense_generator
 from analytic.indexing_queue.formulas import birth_death_levels
 from analytic.indexing_queue.marginals import level_probabilities, marginals_of
@@ -112,8 +113,8 @@ def measure(name: str, subject: int | str | None = None) -> float:
 
 def modes(scenario: Scenario) -> Array:
     """D0, D1, … while 0, 1, … robots are active."""
-    assert scenario.robots is not None
-    return delivery_modes(scenario.robots, scenario.robots.available, scenario.activation)
+    fleet = fleet_of(scenario)
+    return delivery_modes(fleet, fleet.available)
 
 
 def rate_of_two_robots() -> float:

@@ -90,13 +90,6 @@ def class_of_each(robots: Robots) -> list[int]:
     return [index for index, each in enumerate(classes) for _ in range(each.available)]
 
 
-def classes_in_order(robots: Robots, rule: Activation | None) -> list[int]:
-    """Class of each robot, in the order in which they become active; one of all without classes."""
-    counts = [count for _, count in access_times(robots)]
-    of_robot = [index for index, count in enumerate(counts) for _ in range(count)]
-    return [of_robot[robot] for robot in order_of_activation(robots, rule)]
-
-
 def priced_alone(robots: Robots) -> tuple[str, int] | None:
     """What has a price of its own, and how many of them: robots or classes; None: neither."""
     if robots.classes is not None:

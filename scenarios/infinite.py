@@ -12,10 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from scenarios.activation import Free, Levels, Static, Threshold, total_of
-from scenarios.fleet import access_times, classes_in_order
 from scenarios.laws import Law
 from scenarios.measures import Subject
-from scenarios.processes import Renewal
 from scenarios.scenario import Scenario
 from scenarios.sections import Robots
 
@@ -151,8 +149,6 @@ def _seldom_free(tails: Iterable[float], least: float) -> bool:
 
 def _tail(law: object) -> float:
     """The tail index of a time; infinite for what is no law: a size, or none at all."""
-    if isinstance(law, Renewal):
-        law = law.gap
     return law.tail_index if isinstance(law, Law) else math.inf
 
 
@@ -170,5 +166,7 @@ def _of_robots(scenario: Scenario) -> list[float]:
         count = rule.robots[0]
     elif isinstance(rule, Free):
         count = rule.when_empty
-    laws = [_tail(law) for law, _ in access_times(robots)]
-    return [laws[each] for each in classes_in_order(robots, rule)[:count]] if laws else []
+    fleet = scenario.model.fleet
+    assert fleet is not None
+    laws = [_tail(each.law) for each in fleet.classes]
+    return [laws[each] for each in fleet.in_order[:count]]

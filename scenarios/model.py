@@ -7,11 +7,18 @@ transform, is for each side to find.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
+from scenarios.activation import Activation
+from scenarios.deliveries import Deliveries
+from scenarios.environment import Environment
+from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Distribution
-from scenarios.sections import Buffer, PageSize, System
+from scenarios.processes import Map, Mmpp, gap_law
+from scenarios.sections import AccessTime, Buffer, PageSize, Robots, System
 
 
 @dataclass(frozen=True)
@@ -88,22 +95,111 @@ class Queue:
         return None if isinstance(self.patience, Never | OnChange) else self.patience
 
 
+Gaps: TypeAlias = Distribution | Mmpp | Map
+"""Times from one event to the next: independent ones of a law, or of a process with a phase."""
+
+
+@dataclass(frozen=True)
+class RobotClass:
+    """Robots that are alike.
+
+    Attributes
+    ----------
+    available : int
+    gaps : Distribution, Mmpp or Map
+        How long an access takes, which is followed by the next one.
+    """
+
+    available: int
+    gaps: Gaps
+
+    @property
+    def law(self) -> Distribution | None:
+        """The law of independent access times; None where they have a phase."""
+        return None if isinstance(self.gaps, Mmpp | Map) else self.gaps
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The robots.
+
+    Attributes
+    ----------
+    available : int
+    classes : tuple of RobotClass
+        Of robots with accesses of their own.
+    deliveries : Deliveries or None
+        Of robots that deliver together, which have no classes.
+    environment : Environment or None
+        It changes the speed of all accesses.
+    failure_probability : float
+        That an access delivers nothing.
+    rule : Activation or None
+        It says how many are active.
+    order : sequence of int
+        The numbers of the robots in the order in which they become active.
+    """
+
+    available: int
+    classes: tuple[RobotClass, ...]
+    deliveries: Deliveries | None
+    environment: Environment | None
+    failure_probability: float
+    rule: Activation | None
+    order: Sequence[int]
+
+    @cached_property
+    def in_order(self) -> list[int]:
+        """The class of each robot, by its index, in the order in which they become active."""
+        of_robot = [index for index, each in enumerate(self.classes) for _ in range(each.available)]
+        return [of_robot[robot] for robot in self.order] if of_robot else []
+
+    @property
+    def law(self) -> Distribution | None:
+        """The law of the access times of all robots; None where they differ, or have a phase."""
+        laws = {each.law for each in self.classes}
+        return laws.pop() if len(laws) == 1 else None
+
+
 @dataclass(frozen=True)
 class Model:
     """What a system is; None: it has no such part.
 
     Attributes
     ----------
+    fleet : Fleet or None
     queue : Queue or None
         In front of the indexing engine.
     """
 
+    fleet: Fleet | None
     queue: Queue | None
 
 
 def model_of(system: System) -> Model:
     """The sections of a scenario, decoded; `Scenario.model` keeps it."""
-    return Model(queue=None if system.buffer is None else _queue(system.buffer))
+    return Model(
+        fleet=None if system.robots is None else fleet_under(system.robots, system.activation),
+        queue=None if system.buffer is None else _queue(system.buffer),
+    )
+
+
+def fleet_under(robots: Robots, rule: Activation | None = None) -> Fleet:
+    """[robots] decoded, under a rule."""
+    return Fleet(
+        available=robots.available,
+        classes=tuple(RobotClass(count, gaps_of(time)) for time, count in access_times(robots)),
+        deliveries=robots.deliveries,
+        environment=robots.environment,
+        failure_probability=robots.failure_probability,
+        rule=rule,
+        order=order_of_activation(robots, rule),
+    )
+
+
+def gaps_of(process: AccessTime) -> Gaps:
+    """The times between the events of a process: where it is a renewal process, their law."""
+    return gap_law(process) or process  # type: ignore[return-value]  # what has no law has a phase
 
 
 _KINDS: dict[str, Patience] = {"never": Never(), "page-change": OnChange()}

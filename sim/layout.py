@@ -14,13 +14,12 @@ from scenarios.activation import Free, Levels, Static, Switching, These, Thresho
 from scenarios.arrays import Array
 from scenarios.choices import looks_at_service, tables_of
 from scenarios.deliveries import joint_size
-from scenarios.fleet import access_times, order_of_activation
+from scenarios.fleet import order_of_activation
 from scenarios.laws import Exponential, PhaseType
-from scenarios.model import Never, Queue
+from scenarios.model import Gaps, Never, Queue
 from scenarios.page_data import page_weights
 from scenarios.page_groups import only_sums
-from scenarios.processes import gap_law
-from scenarios.sections import AccessTime, Pages, Robots, Servers
+from scenarios.sections import Pages, Servers
 from scenarios.service_phases import seen_phases
 from scenarios.spacing_cost import Geometric, Power, Table
 from scenarios.timeline import observation_times, pieces
@@ -212,13 +211,15 @@ def limits_over_time(scenario: Scenario) -> tuple[list[float], list[int | None]]
     return after_ties(begins).tolist(), limits
 
 
-def laws_of_robots(robots: Robots, heard: Collection[int]) -> list[tuple[AccessTime, list[int]]]:
+def laws_of_robots(scenario: Scenario, heard: Collection[int]) -> list[tuple[Gaps, list[int]]]:
     """Each access time with the robots that have it, of those that are ever heard."""
     laws = []
     start = 0
-    for access_time, count in access_times(robots):
-        laws.append((access_time, [r for r in range(start, start + count) if r in heard]))
-        start += count
+    fleet = scenario.model.fleet
+    for each in fleet.classes if fleet else ():
+        stop = start + each.available
+        laws.append((each.gaps, [robot for robot in range(start, stop) if robot in heard]))
+        start = stop
     return laws
 
 
@@ -232,15 +233,13 @@ def exponential_delivery(scenario: Scenario) -> float | None:
 
     None where access times are not, their speed varies, or a robot may wait for a host.
     """
-    robots = scenario.robots
-    if robots is None or robots.access_time is None or robots_may_wait(scenario):
+    fleet = scenario.model.fleet
+    if fleet is None or len(fleet.classes) != 1 or robots_may_wait(scenario):
         return None
-    if robots.environment is not None:
+    law = fleet.classes[0].gaps
+    if fleet.environment is not None or not isinstance(law, Exponential):
         return None
-    law = gap_law(robots.access_time)
-    if not isinstance(law, Exponential):
-        return None
-    return draws_and_mean(law)[1] / (1.0 - robots.failure_probability)
+    return draws_and_mean(law)[1] / (1.0 - fleet.failure_probability)
 
 
 def _event_rates(mode: Any, phase: int) -> Any:

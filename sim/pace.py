@@ -10,7 +10,6 @@ import numpy as np
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
-from scenarios.fleet import access_times
 from scenarios.processes import gap_law
 from scenarios.rates import PiecewiseConstant
 from scenarios.timeline import pieces
@@ -109,7 +108,7 @@ def expected_events(scenario: Scenario) -> float:
 
 def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:
     """The keys of all that goes on for ever, events per unit time, and for how long."""
-    robots = scenario.robots
+    robots, fleet = scenario.robots, scenario.model.fleet
     clients = scenario.clients
     servers = scenario.servers
     horizon = scenario.run.horizon
@@ -118,15 +117,15 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
         modes = modes_of(robots.deliveries, scenario.activation)
         rate = max(_phase_events(modes[used]) for used in modes_in_use(scenario))
         yield ("robots", "deliveries"), rate, accessing
-    elif robots is not None and _anyone_works(scenario):
+    elif robots is not None and fleet is not None and _anyone_works(scenario):
         if robots.environment is not None:
             accessing *= mean_speed(robots.environment)
-        for access_time, count in access_times(robots):
-            rate = _draws(access_time)
+        for each in fleet.classes:
+            rate = _draws(each.gaps)
             if robots.classes is None:
                 yield ("robots", "access_time"), rate, accessing
             else:
-                yield ("robots", "classes"), count * rate, accessing
+                yield ("robots", "classes"), each.available * rate, accessing
     if clients is not None:
         asking = _progress(scenario, "query_factor")
         yield ("clients", "query_rate"), clients.query_rate, asking

@@ -205,7 +205,7 @@ class PagesComeAndGo:
         self._list: PageList = DrawnList(own("accessing").random) if is_drawn else Template()
         self._access = {
             robot: sampler(law, own("access", robot))
-            for law, robots in laws_of_robots(scenario.robots, places_of_robots(scenario))
+            for law, robots in laws_of_robots(scenario, places_of_robots(scenario))
             for robot in robots
         }
         self._new: deque[Page] | None = deque() if section.first_access == "at-once" else None

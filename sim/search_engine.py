@@ -372,7 +372,7 @@ class SearchEngine:
         end = self._ends["robot_speed"]
         return {
             robot: _drawn_end(end, sampler(law, self._stream("access", robot)))
-            for law, robots in laws_of_robots(self._section, places_of_robots(self._scenario))
+            for law, robots in laws_of_robots(self._scenario, places_of_robots(self._scenario))
             for robot in robots
         }
 

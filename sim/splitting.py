@@ -21,11 +21,9 @@ import numpy as np
 from scenarios import Scenario, ScenarioError
 from scenarios.arrays import Array, IntArray
 from scenarios.errors import MISSING
-from scenarios.fleet import access_times
-from scenarios.model import OnChange
-from scenarios.processes import gap_law
+from scenarios.model import Gaps, OnChange
 from scenarios.scenario import require_scenario
-from scenarios.sections import AccessTime, PageSize, Robots
+from scenarios.sections import PageSize
 from sim.estimates.jackknife import jackknife_error, t_quantile
 
 FEWEST = 100
@@ -308,7 +306,7 @@ def _refusals(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
         yield "buffer.service.page-size", scenario.name, _OF_PAGES
     if robots.host_spacing is not None:
         yield "robots.host_spacing", robots.host_spacing, _OF_PAGES
-    for key, part in (("environment", robots.environment), ("access_time", _with_phase(robots))):
+    for key, part in (("environment", robots.environment), ("access_time", _with_phase(scenario))):
         if part is not None:
             yield f"robots.{key}", key, "goes on where it was when a path is taken back"
     if scenario.interventions:
@@ -319,7 +317,8 @@ def _refusals(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
         )
 
 
-def _with_phase(robots: Robots) -> AccessTime | None:
+def _with_phase(scenario: Scenario) -> Gaps | None:
     """An access time whose successive gaps depend on each other."""
-    laws = [law for law, _ in access_times(robots)]
-    return next((law for law in laws if gap_law(law) is None), None)
+    fleet = scenario.model.fleet
+    classes = fleet.classes if fleet else ()
+    return next((each.gaps for each in classes if each.law is None), None)

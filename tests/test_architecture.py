@@ -91,19 +91,15 @@ def test_what_is_written_out_from_the_words_of_a_paper_uses_no_formula(name: str
 
 
 _DECODED = {"obsolescence", "discipline", "when_full", "replace_older_copy"}
-"""Entries of [buffer] that `scenarios.model` has decoded."""
+"""Entries of [buffer] that `scenarios.model` decodes, as it does the access times of robots."""
 
 
 def _words_of_the_file(tree: ast.AST) -> set[str]:
-    """The decoded entries that are read off a section [buffer] itself."""
+    """The entries that are read off a section itself though they are decoded."""
     read = [each for each in ast.walk(tree) if isinstance(each, ast.Attribute)]
-    sections = (
-        "buffer",
-        "scenario.buffer",
-        "buffer_of(scenario)",
-        "conditions.buffer_of(scenario)",
-    )
-    return {each.attr for each in read if ast.unparse(each.value) in sections} & _DECODED
+    sections = ("buffer", "buffer_of(scenario)")
+    of_buffer = {each.attr for each in read if ast.unparse(each.value).endswith(sections)}
+    return (of_buffer & _DECODED) | ({each.attr for each in read} & {"access_time"})
 
 
 @pytest.mark.parametrize("package", ["sim", "analytic"])
@@ -113,7 +109,9 @@ def test_both_sides_read_the_decoded_model(package: str) -> None:
     assert {name: words for name, words in read.items() if words} == {}
 
 
-@pytest.mark.parametrize("line", ["buffer.when_full", "conditions.buffer_of(scenario).discipline"])
+@pytest.mark.parametrize(
+    "line", ["buffer.when_full", "conditions.buffer_of(scenario).discipline", "each.access_time"]
+)
 def test_a_word_of_the_file_is_found(line: str) -> None:
     assert _words_of_the_file(ast.parse(f"ordered = {line} == 'fifo'"))
 

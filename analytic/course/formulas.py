@@ -11,6 +11,7 @@ import numpy as np
 from analytic import conditions
 from analytic.active_robots import most_active
 from analytic.arrival_process import joint_order
+from analytic.conditions import fleet_of
 from analytic.course.indexed import IndexedPages
 from analytic.course.measures import Columns, queue_columns, stops_of, total, window_rows
 from analytic.course.pages import DrawnPages, PagesFollowed, PagesOverTime, pages_followed
@@ -115,8 +116,7 @@ def followable_accesses(scenario: Scenario) -> str | None:
 def few_joint_phases(scenario: Scenario) -> str | None:
     """The robots have few joint phases."""
     if constant_accesses(scenario) is not None:
-        robots = accessed_pages(scenario).robots
-        joint_order(robots, most_active(scenario), scenario.activation)
+        joint_order(fleet_of(scenario), most_active(scenario))
     return None
 
 

@@ -18,6 +18,7 @@ import scipy
 
 from analytic.active_robots import most_active
 from analytic.arrival_process import delivery_modes, start_phases
+from analytic.conditions import fleet_of
 from analytic.page_conditions import accessed_pages
 from analytic.refusal import NoAnswerError
 from analytic.transforms import exc
@@ -132,10 +133,10 @@ class DrawnPages:
 
     def __init__(self, scenario: Scenario) -> None:
         accessed = accessed_pages(scenario)
-        robots = accessed.robots
         self._most = most_active(scenario)
-        self._modes = delivery_modes(robots, max(self._most, 1), scenario.activation)
-        start = start_phases(robots, self._modes, self._most, scenario.activation)
+        fleet = fleet_of(scenario)
+        self._modes = delivery_modes(fleet, max(self._most, 1))
+        start = start_phases(fleet, self._modes, self._most)
         pairs = np.stack([accessed.change_rates, accessed.shares])
         (self._rates, self._shares), self._pair = np.unique(pairs, axis=1, return_inverse=True)
         self._pair = self._pair.reshape(-1)

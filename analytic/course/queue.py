@@ -17,7 +17,7 @@ import numpy as np
 
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes, start_of_environment, start_phases
-from analytic.conditions import buffer_and_robots
+from analytic.conditions import buffer_and_robots, fleet_of
 from analytic.course.transitions import Transitions, transitions, with_diagonal
 from analytic.indexing_queue.chain import QueueChain, rate_entries
 from analytic.indexing_queue.marginals import fate_rates, marginals_of, mean_active
@@ -166,17 +166,18 @@ class QueueOverTime:
         """Distribution at time 0: nothing in the system, the phase as docs/model.md says."""
         scenario = self.scenario
         _, robots = buffer_and_robots(scenario)
+        fleet = fleet_of(scenario)
         states = self.rules(pieces(scenario, 0.0, scenario.run.horizon)[0]).generator.shape[0]
         row = np.zeros(states)
         if isinstance(scenario.activation, Switching):
-            law = start_of_environment(robots)
+            law = start_of_environment(fleet)
             number = combinations(class_sizes(robots))
             row[number * np.arange(1, len(law) + 1) - 1] = law  # every robot is active
             return row
         rule = scenario.activation
         empty = rule.when_empty if isinstance(rule, Free) else robots_at(scenario)(0)
-        modes = delivery_modes(robots, max(most_active(scenario), 1), scenario.activation)
-        law = start_phases(robots, modes, empty, scenario.activation)
+        modes = delivery_modes(fleet, max(most_active(scenario), 1))
+        law = start_phases(fleet, modes, empty)
         row[: len(law)] = law
         return row
 

@@ -15,7 +15,7 @@ import numpy as np
 from analytic import conditions
 from analytic.active_robots import robots_at
 from analytic.arrival_process import delivery_modes, mean_rate
-from analytic.conditions import buffer_and_robots
+from analytic.conditions import buffer_and_robots, fleet_of
 from analytic.course.forgetting import Forgetting, forgetting, forgetting_of_levels
 from analytic.course.formulas import timers_of_several_servers
 from analytic.course.queue import QueueOverTime
@@ -28,11 +28,9 @@ from analytic.page_conditions import mean_access
 from analytic.refusal import NoAnswerError
 from analytic.transforms import mean_time, moments, survival
 from scenarios import Scenario
-from scenarios.activation import Free, Switching
+from scenarios.activation import Switching
 from scenarios.arrays import Array
-from scenarios.fleet import access_times, classes_in_order
 from scenarios.laws import Distribution
-from scenarios.processes import gap_law
 
 _MOST_PRODUCTS = 10**8
 """Of a factorisation that takes a second or two."""
@@ -136,20 +134,19 @@ def _active_at(scenario: Scenario) -> Callable[[int], int]:
 
 def _delivery_rates(scenario: Scenario, numbers: Sequence[int]) -> Array:
     """Mean deliveries per unit time while so many robots are active, in the same order."""
-    _, robots = buffer_and_robots(scenario)
-    rule = scenario.activation
+    fleet = fleet_of(scenario)
     most = max(numbers)
-    if robots.deliveries is not None or robots.environment is not None:
-        modes = delivery_modes(robots, most, None if isinstance(rule, Free) else rule)
+    if fleet.deliveries is not None or fleet.environment is not None:
+        modes = delivery_modes(fleet, most)
         known = {0: 0.0}
         for number in {*numbers} - {0}:
             if len(closed_classes(modes[number].sum(axis=0))) > 1:
                 raise NoAnswerError("the phase of the deliveries depends on where it started")
             known[number] = mean_rate(modes[number])
         return np.array([known[number] for number in numbers])
-    means = [mean_access(time) for time, _ in access_times(robots)]
-    each = np.array([means[index] for index in classes_in_order(robots, rule)[:most]])
-    delivered = (1.0 - robots.failure_probability) / each
+    means = [mean_access(each.gaps) for each in fleet.classes]
+    times = np.array([means[index] for index in fleet.in_order[:most]])
+    delivered = (1.0 - fleet.failure_probability) / times
     totals: Array = np.concatenate([[0.0], np.cumsum(delivered)])[list(numbers)]
     return totals
 
@@ -163,8 +160,8 @@ def _variability(scenario: Scenario, births: Array) -> float:
     until_full = buffer.capacity / float(births[births > 0].mean())
     services = _squared_variation(conditions.service_law(scenario), until_full)
     accesses = [
-        1.0 if law is None else _squared_variation(law, until_full * robots.available)
-        for law in (gap_law(time) for time, _ in access_times(robots))
+        1.0 if each.law is None else _squared_variation(each.law, until_full * robots.available)
+        for each in fleet_of(scenario).classes
     ]
     return max((services + max(accesses, default=1.0)) / 2.0, _LEAST_VARIABILITY)
 

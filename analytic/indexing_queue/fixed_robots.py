@@ -39,6 +39,7 @@ from scenarios.activation import Static, These
 from scenarios.arrays import Array
 from scenarios.deliveries import Independent, Marked, alone, as_modes, order_of
 from scenarios.fleet import mean_price
+from scenarios.model import fleet_under
 from scenarios.sections import Costs
 
 if TYPE_CHECKING:
@@ -390,7 +391,7 @@ def cost_of_numbers(scenario: Scenario, kinds: list[list[int]]) -> Callable[[Set
     def by_elimination(numbers: Counts) -> float:
         rule = Static(numbers)
         active = rule.robots
-        modes = delivery_modes(robots, active, rule)
+        modes = delivery_modes(fleet_under(robots, rule), active)
         laws = service_and_patience(free)
         chain = controlled_chain(modes, always(active), *laws, buffer.capacity, buffer.admission)
         prices = prices_of_set(scenario, rule)

@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix, diags_array
 
 from analytic import conditions
 from analytic.arrival_process import delivery_modes
-from analytic.conditions import buffer_and_robots
+from analytic.conditions import buffer_and_robots, fleet_of
 from analytic.decision_process import DecisionProcess, Indices, evaluate, policy_iteration
 from analytic.formula import Condition, dependent, reason_against
 from analytic.indexing_queue.chain import controlled_chain
@@ -180,7 +180,7 @@ def queue_process(scenario: Scenario, numbers: Sequence[int]) -> QueueProcess:
         raise NoOptimumError(reason)
     order, phases, _, top = size_of(free)
     buffer, robots = buffer_and_robots(free)
-    modes = delivery_modes(robots, robots.available)
+    modes = delivery_modes(fleet_of(free), robots.available)
     steps = min(modes.shape[1], top + 1)
     entries = len(numbers) * top * steps * (order * phases) ** 2
     if entries > _MOST_ENTRIES:

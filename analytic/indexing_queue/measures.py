@@ -104,7 +104,7 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
     elif robots.deliveries is not None:
         order = joint_size(robots.deliveries)[0]
     else:
-        order = joint_order(robots, max(most_active(scenario), 1), scenario.activation)
+        order = joint_order(conditions.fleet_of(scenario), max(most_active(scenario), 1))
     phases = phase_count(conditions.service_law(scenario)) or 0
     return order, phases, waiting_phases(scenario), top_level(scenario)
 
@@ -154,13 +154,14 @@ def chain_under(scenario: Scenario, settings: Piece) -> QueueChain:
     capacity = buffer.capacity
     rule = scenario.activation
     if isinstance(rule, Switching):
-        rates = rates_at_speed_one(robots)
+        rates = rates_at_speed_one(conditions.fleet_of(scenario))
         assert rates is not None
         switched = modes_of(robots, settings.robot_speed * np.array(rates))
         choices = choices_by_mode(robots, rule)
         chain = switched_chain(switched, choices, service, patience, capacity)
         return chain if tells_classes_apart(robots, rule) else replace(chain, by_class=None)
-    modes = settings.robot_speed * delivery_modes(robots, max(most_active(scenario), 1), rule)
+    modes = delivery_modes(conditions.fleet_of(scenario), max(most_active(scenario), 1))
+    modes = settings.robot_speed * modes
     if isinstance(rule, Free):
         numbers = [np.array(level) for level in rule.root]
         return free_chain(modes, numbers, service, patience, capacity, buffer.admission)

@@ -29,6 +29,7 @@ from analytic.optimum import NoOptimumError
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Threshold
 from scenarios.arrays import Array
+from scenarios.model import fleet_under
 
 MOST_POLICIES = 5_000_000
 
@@ -424,7 +425,7 @@ def seconds_together(sizes: Sequence[float], numbers: int, family: Family) -> fl
 def _together(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
     """All policies at once."""
     buffer, robots = buffer_and_robots(scenario)
-    modes = delivery_modes(robots, robots.available)
+    modes = delivery_modes(fleet_under(robots), robots.available)
     laws = service_and_patience(scenario)
     capacity = buffer.capacity
     chains = [

@@ -16,7 +16,7 @@ import numpy as np
 from analytic import conditions
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
-from analytic.conditions import buffer_and_robots, discipline_of
+from analytic.conditions import buffer_and_robots, buffer_of, discipline_of, fleet_of
 from analytic.formula import Values, dependent
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.marginals import fate_rates, marginals_of
@@ -43,11 +43,11 @@ pushed out or replaced."""
 
 def pushed_out(scenario: Scenario) -> Array | None:
     """Rates of the deliveries that push out the oldest waiting page; None where none does."""
-    buffer, robots = buffer_and_robots(scenario)
+    buffer = buffer_of(scenario)
     if not discipline_of(scenario).pushes_out or not buffer.waiting_places:
         return None
     heard = robots_at(scenario)(buffer.capacity)
-    modes = delivery_modes(robots, max(most_active(scenario), 1), scenario.activation)
+    modes = delivery_modes(fleet_of(scenario), max(most_active(scenario), 1))
     rates: Array = modes[heard, 1]
     return rates
 

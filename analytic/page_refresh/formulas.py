@@ -54,7 +54,7 @@ from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Indices, Periodic
 from scenarios.arrays import Array
 from scenarios.page_data import realised_shares
-from scenarios.processes import gap_law
+from scenarios.processes import Map, Mmpp
 from scenarios.text import counted
 
 _SLOW = 0.02
@@ -191,9 +191,8 @@ def _crawling_in_window(scenario: Scenario) -> Values:
 def _crawling_at(shares: Array, scenario: Scenario) -> Values:
     failure = accessed_pages(scenario).robots.failure_probability
     rates = np.zeros(len(shares))
-    for access, robots in conditions.active_accesses(scenario):
-        law = gap_law(access)
-        assert law is not None
+    for law, robots in conditions.active_accesses(scenario):
+        assert not isinstance(law, Mmpp | Map)
         rates += crawl_rates(shares, law, robots, failure)
     yield from page_rows(scenario, "crawl_rate", rates)
     known = (rates > 0) | (shares == 0)

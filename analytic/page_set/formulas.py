@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from analytic.arrival_process import access_rate
+from analytic.conditions import fleet_of
 from analytic.formula import Formula, Values, dependent, is_covered, premise
 from analytic.page_conditions import one_robot, time_per_access
 from analytic.page_set.drawn_pages import Fetched, drawn_pages, many_pages, rate_of_each
@@ -20,9 +21,8 @@ from analytic.phase_type import exponential_rate
 from analytic.refusal import Remembered
 from analytic.transforms import mean_time
 from scenarios import Scenario
-from scenarios.fleet import access_times
+from scenarios.model import Gaps
 from scenarios.page_set import PageSet
-from scenarios.sections import AccessTime
 
 
 def _section(scenario: Scenario) -> PageSet:
@@ -86,10 +86,9 @@ def _at_once(scenario: Scenario) -> bool:
     return _section(scenario).first_access == "at-once"
 
 
-def _access_time(scenario: Scenario) -> AccessTime:
-    assert scenario.robots is not None
-    ((access_time, _),) = access_times(scenario.robots)
-    return access_time
+def _access_time(scenario: Scenario) -> Gaps:
+    (robots,) = fleet_of(scenario).classes
+    return robots.gaps
 
 
 def _accesses(scenario: Scenario) -> float:

@@ -346,8 +346,8 @@ def is_birth_death(scenario: Scenario) -> bool:
 def birth_death(scenario: Scenario) -> BirthDeath:
     """The pipeline of a scenario of which `is_birth_death` holds; pages that are alike as one."""
     service = exponential_rate(conditions.service_law(scenario))
-    buffer, robots = buffer_and_robots(scenario)
-    rates = delivery_rates(robots)
+    buffer = conditions.buffer_of(scenario)
+    rates = delivery_rates(conditions.fleet_of(scenario))
     assert service is not None
     assert rates is not None
     access = rates[0]

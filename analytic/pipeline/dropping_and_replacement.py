@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
-from analytic.conditions import buffer_of, discipline_of
+from analytic.conditions import buffer_of, discipline_of, fleet_of
 from analytic.formula import Values, dependent
 from analytic.indexing_queue import QueueChain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
@@ -474,7 +474,7 @@ def _queue_and_kinds(scenario: Scenario) -> tuple[LabelledQueue, list[int]]:
         raise NoAnswerError(f"its {len(kinds)} kinds of pages have too many orders in the buffer")
     service, _ = service_and_patience(scenario)
     at = robots_at(scenario)
-    modes = delivery_modes(pages.robots, max(most_active(scenario), 1), scenario.activation)
+    modes = delivery_modes(fleet_of(scenario), max(most_active(scenario), 1))
     chain = controlled_chain(modes, at, service, UNLIMITED_PATIENCE, top, "partial")
     deliveries = tuple(modes[at(level), 1] for level in range(top + 1))
     classes = tuple(

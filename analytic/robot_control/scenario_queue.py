@@ -72,7 +72,7 @@ def queue_of(scenario: Scenario, tables: int = 1) -> SwitchedQueue:
     service_law = conditions.service_law(scenario)
     rate = exponential_rate(service_law) if tables == 1 else None
     service = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else as_phase_type(service_law)
-    rates = rates_at_speed_one(robots)
+    rates = rates_at_speed_one(conditions.fleet_of(scenario))
     assert service is not None
     assert rates is not None
     levels = Levels(service, conditions.timer_rate(scenario), buffer.capacity)

@@ -19,6 +19,7 @@ from analytic.routing.losses import arrival_period, dependent_gaps
 from analytic.routing.words import primitive_length
 from scenarios import Scenario
 from scenarios.laws import Distribution, Empirical, Erlang
+from scenarios.model import gaps_of
 from scenarios.processes import ArrivalProcess, Map, Mmpp, Renewal, gap_law
 from scenarios.sections import Period, Random, Servers
 from scenarios.spacing_cost import Fading
@@ -200,7 +201,7 @@ def _arrival_order(scenario: Scenario) -> int:
     arrivals = servers_of(scenario).arrivals
     law = gap_law(arrivals)
     if law is None:
-        return gap_order(arrivals) or 1
+        return gap_order(gaps_of(arrivals)) or 1
     return 1 if isinstance(law, Erlang) else phase_count(law) or 1
 
 

@@ -23,6 +23,7 @@ from analytic.phase_type import PhaseLaw
 from analytic.routing.spacing import Entry, Row, SpacingCosts, powers, scaled, tabulated
 from analytic.transforms import log_transform, matrix_transform
 from scenarios.arrays import Array
+from scenarios.model import gaps_of
 from scenarios.processes import ArrivalProcess, gap_law
 
 
@@ -247,14 +248,14 @@ def _rate_of(service: PhaseLaw) -> float | None:
 
 def gap_matrices(arrivals: ArrivalProcess) -> tuple[Array, Array]:
     """D0 and D1 of a process with a Markovian form, as every process with dependent gaps has."""
-    matrices = gap_map(arrivals)
+    matrices = gap_map(gaps_of(arrivals))
     assert matrices is not None
     return matrices
 
 
 def dependent_gaps(arrivals: ArrivalProcess) -> tuple[Array, Array] | None:
     """D0 and D1 of a process whose gaps depend on each other; None where they are independent."""
-    return gap_map(arrivals) if gap_law(arrivals) is None else None
+    return gap_map(gaps_of(arrivals)) if gap_law(arrivals) is None else None
 
 
 def arrival_period(arrivals: ArrivalProcess) -> int:

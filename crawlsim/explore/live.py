@@ -234,10 +234,10 @@ def _cycle_time(scenario: Scenario) -> float:
         routing = scenario.servers.routing
         slots = len(routing.root) if isinstance(routing, Period) else 1
     else:
-        robots = scenario.robots
+        robots, fleet = scenario.robots, scenario.model.fleet
         assert robots is not None
-        assert robots.access_time is not None
-        gap = gap_law(robots.access_time)
+        assert fleet is not None
+        gap = fleet.law
         policy = robots.accessing
         slots = 1
         if isinstance(policy, Periodic) and scenario.pages is not None:

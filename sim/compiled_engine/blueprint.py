@@ -65,7 +65,7 @@ class Blueprint:
         self._batch = largest_batch(scenario.robots)
         needed = rules.LOOKAHEAD if robots_may_wait(scenario) else self._batch
         self.fewest = 2 * (len(self.heard) + needed)
-        self._laws = laws_of_robots(scenario.robots, self.heard)
+        self._laws = laws_of_robots(scenario, self.heard)
         self.parts = new_parts(scenario, self.heard, points)
         self.law_of_first_phase = law_of_first_phase(scenario)
         self.repeated = repeated_pages(scenario, self.fewest)
@@ -93,8 +93,8 @@ class Blueprint:
     def access_times(self, streams: Streams) -> Supply:
         """One row per robot, and where accesses may fail another one that says which do."""
         rows: list[Rows] = []
-        for access_time, robots in self._laws:
-            rows += rows_of_robots(access_time, streams, "access", robots)
+        for gaps, robots in self._laws:
+            rows += rows_of_robots(gaps, streams, "access", robots)
         if self._robots.failure is not None:
             rows += rows_of_robots(_UNIFORM, streams, "failure", list(self.heard))
         in_all = sum(len(each.states) for each in rows)

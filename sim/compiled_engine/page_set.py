@@ -130,7 +130,7 @@ def _rows(scenario: Scenario, own: Streams, births: Any) -> list[Rows]:
         rows_of(section.lifetime, own.stream("lifetime")),
         rows_of(delay, own.stream("discovery")),
     ]
-    for law, those in laws_of_robots(robots, places_of_robots(scenario)):
+    for law, those in laws_of_robots(scenario, places_of_robots(scenario)):
         rows += rows_of_robots(law, own, "access", those)
     return rows
 

@@ -190,15 +190,17 @@ def is_regular(scenario: Scenario) -> bool:
         return False
     if scenario.servers is not None:
         return _is_constant(scenario.servers.arrivals)
-    robots = scenario.robots
+    robots, fleet = scenario.robots, scenario.model.fleet
     rule = scenario.activation
-    if robots is None or robots.access_time is None or robots.host_spacing is not None:
+    if robots is None or robots.host_spacing is not None:
+        return False
+    if fleet is None or len(fleet.classes) != 1:
         return False
     if robots.failure is not None:
         return False
     planned = robots.accessing is None or isinstance(robots.accessing, Planned)
     always = rule is None or isinstance(rule, Static)
-    return planned and always and _is_constant(robots.access_time)
+    return planned and always and isinstance(fleet.classes[0].gaps, Deterministic)
 
 
 def _of_page_set(part: Part) -> Samples:

@@ -28,7 +28,8 @@ from analytic.refusal import NoAnswerError
 from papers import queue_by_events
 from scenarios import load, scenario_from
 from scenarios.laws import Distribution
-from scenarios.sections import AccessTime, Buffer, Robots
+from scenarios.model import Fleet, Gaps, fleet_under
+from scenarios.sections import Buffer, Robots
 
 # -- stationary vectors --------------------------------------------------------------------------
 
@@ -331,8 +332,8 @@ def test_laws_without_phases_have_none(entries: dict[str, Any]) -> None:
 # -- arrival processes ---------------------------------------------------------------------------
 
 
-def robots(entries: dict[str, Any]) -> Robots:
-    return Robots.model_validate(entries)
+def robots(entries: dict[str, Any]) -> Fleet:
+    return fleet_under(Robots.model_validate(entries))
 
 
 MAP = {"map": {"D0": [[-1.5, 0.1], [0.2, -0.6]], "D1": [[1.4, 0.0], [0.0, 0.4]]}}
@@ -340,10 +341,9 @@ MMPP = {"mmpp": {"Q": [[-0.1, 0.1], [0.3, -0.3]], "rates": [0.2, 2.0]}}
 BATCHES = {"bmap": {"D": [[[-1.0]], [[0.0]], [[0.75]], [[0.25]]]}}
 
 
-def access(entries: dict[str, Any]) -> AccessTime:
-    found = robots({"available": 1, "access_time": entries}).access_time
-    assert found is not None
-    return found
+def access(entries: dict[str, Any]) -> Gaps:
+    (found,) = robots({"available": 1, "access_time": entries}).classes
+    return found.gaps
 
 
 def test_mean_rate_published() -> None:

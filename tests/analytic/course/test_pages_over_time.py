@@ -105,15 +105,16 @@ def assert_told(scenario: Scenario, intervals: list[Cut], accuracy: float = 1e-1
 
 def integrated(scenario: Scenario) -> list[Cut]:
     """Intervals of the differential equations of phase and staleness, solved step by step."""
-    robots: Any = scenario.robots
-    modes = delivery_modes(robots, robots.available)
-    row = start_phases(robots, modes, robots.available, None)
+    fleet = scenario.model.fleet
+    assert fleet is not None
+    modes = delivery_modes(fleet, fleet.available)
+    row = start_phases(fleet, modes, fleet.available)
     order = len(row)
     missed = [[(1 - share) ** batch for batch in range(len(modes[0]))] for share in SHARES]
     state = np.concatenate([row, np.zeros(4 * order)])
     found = []
     for piece, begin, end in cuts(scenario):
-        active = robots.available if piece.robots is None else min(piece.robots, robots.available)
+        active = fleet.available if piece.robots is None else min(piece.robots, fleet.available)
         matrices = piece.robot_speed * modes[active]
 
         def change(_: float, now: Any, matrices: Any = matrices, piece: Piece = piece) -> Any:

@@ -14,6 +14,7 @@ from analytic.predictions import FORMULAS, exact_values
 from analytic.robot_control.environment_search import best_targets_in_environment
 from analytic.robot_control.scenario_queue import queue_of
 from scenarios import Scenario, ScenarioError, scenario_from
+from scenarios.model import fleet_under
 
 ENVIRONMENT = {"Q": [[-0.02, 0.02], [0.02, -0.02]], "speeds": [1.6, 0.4]}
 
@@ -164,7 +165,7 @@ def test_the_environment_runs_on_with_no_robot_active() -> None:
         assert found[key][0] == pytest.approx(value, rel=1e-12, abs=1e-15), key
     still = exact_values(as_modes(scenario))["starvation_probability", None][0]
     assert abs(found["starvation_probability", None][0] / still - 1) > 0.01
-    assert delivery_modes(robots, 4).shape == (5, 2, 2, 2)
+    assert delivery_modes(fleet_under(robots), 4).shape == (5, 2, 2, 2)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -46,6 +46,7 @@ from analytic.transforms import transform
 from experiments.routing_experiments import smooth_bound
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.laws import Deterministic, Erlang, Exponential, Hyperexponential
+from scenarios.model import gaps_of
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 
 MMPP2 = Mmpp(Q=((-0.2, 0.2), (0.3, -0.3)), rates=(0.5, 3.0))
@@ -118,7 +119,7 @@ def test_costs_of_pages_are_those_of_remark_6_1(arrivals: Any) -> None:
     rates = np.array([0.01, 0.3, 2.0])
     weights = np.array([1.0, 0.5, 3.0])
     costs = access_costs(arrivals, rates, weights)
-    matrices = gap_map(arrivals)
+    matrices = gap_map(gaps_of(arrivals))
     assert matrices is not None
     hidden, marked = matrices
     start = np.linalg.lstsq(  # law of the phase just after an arrival
@@ -148,7 +149,7 @@ def test_erlang_accesses_as_an_arrival_process() -> None:
     law = Erlang(shape=3, mean=1.5)
     rates = [0.2, 1e-9, 4.0]
     word = [0, 1, 2, 2]
-    matrices = gap_map(Renewal(law))
+    matrices = gap_map(law)
     assert matrices is not None
     hidden, marked = (tuple(map(tuple, each.tolist())) for each in matrices)
     found = dependent_obsolescence(Map(D0=hidden, D1=marked), rates, word)

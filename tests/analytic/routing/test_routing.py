@@ -52,6 +52,7 @@ from scenarios.laws import (
     PhaseType,
     Uniform,
 )
+from scenarios.model import gaps_of
 from scenarios.processes import Map, Mmpp, Poisson, Renewal
 from sim.servers import ParallelServers
 from sim.tally import ConservationError, ServersTally
@@ -77,7 +78,7 @@ def phases(law: Distribution) -> PhaseLaw:
 
 
 def matrices(arrivals: Any) -> tuple[np.ndarray, np.ndarray]:
-    found = gap_map(arrivals)
+    found = gap_map(gaps_of(arrivals))
     assert found is not None
     return found
 
