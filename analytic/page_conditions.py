@@ -44,6 +44,25 @@ MOST_ENTRIES = 2**22
 """Entries of the tables for robots that share a sequence."""
 
 
+class KindsOfPages(NamedTuple):
+    """Pages that have the change rate and the share of the accesses in common, as one.
+
+    Attributes
+    ----------
+    change_rates, shares : ndarray, shape (kinds,)
+        In ascending order.
+    counts : ndarray, shape (kinds,)
+        How many pages are of a kind.
+    of_page : ndarray, shape (pages,)
+        The kind of each page.
+    """
+
+    change_rates: Array
+    shares: Array
+    counts: Indices
+    of_page: Indices
+
+
 class AccessedPages(NamedTuple):
     """Pages and the policy by which they are accessed, with the arrays that they stand for.
 
@@ -65,6 +84,15 @@ class AccessedPages(NamedTuple):
     def shares(self) -> Array:
         """Share of the accesses that the policy is to give each page, shape (pages,)."""
         return access_shares(self.policy, self.pages)
+
+    @property
+    def kinds(self) -> KindsOfPages:
+        """The pages by their change rates and shares."""
+        pairs = np.stack([self.change_rates, self.shares])
+        (rates, shares), of_page, counts = np.unique(
+            pairs, axis=1, return_inverse=True, return_counts=True
+        )
+        return KindsOfPages(rates, shares, counts, of_page.reshape(-1))
 
     @property
     def cycle(self) -> Indices:

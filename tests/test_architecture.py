@@ -91,7 +91,7 @@ def test_what_is_written_out_from_the_words_of_a_paper_uses_no_formula(name: str
 
 
 _DECODED = {"obsolescence", "discipline", "when_full", "replace_older_copy"}
-"""Entries of [buffer] that `scenarios.model` decodes, as it does the access times of robots."""
+"""Entries of [buffer] that `scenarios.model` decodes."""
 
 
 def _words_of_the_file(tree: ast.AST) -> set[str]:
@@ -99,7 +99,10 @@ def _words_of_the_file(tree: ast.AST) -> set[str]:
     read = [each for each in ast.walk(tree) if isinstance(each, ast.Attribute)]
     sections = ("buffer", "buffer_of(scenario)")
     of_buffer = {each.attr for each in read if ast.unparse(each.value).endswith(sections)}
-    return (of_buffer & _DECODED) | ({each.attr for each in read} & {"access_time"})
+    of_pages = {each.attr for each in read if ast.unparse(each.value) == "scenario.pages"}
+    arrays = {"change_rates", "weights", "hosts", "sizes"}
+    decoded = (of_buffer & _DECODED) | (of_pages & arrays)
+    return decoded | ({each.attr for each in read} & {"access_time"})
 
 
 @pytest.mark.parametrize("package", ["sim", "analytic"])
@@ -110,7 +113,13 @@ def test_both_sides_read_the_decoded_model(package: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["buffer.when_full", "conditions.buffer_of(scenario).discipline", "each.access_time"]
+    "line",
+    [
+        "buffer.when_full",
+        "conditions.buffer_of(scenario).discipline",
+        "each.access_time",
+        "scenario.pages.sizes",
+    ],
 )
 def test_a_word_of_the_file_is_found(line: str) -> None:
     assert _words_of_the_file(ast.parse(f"ordered = {line} == 'fifo'"))

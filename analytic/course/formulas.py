@@ -6,8 +6,6 @@ import math
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-import numpy as np
-
 from analytic import conditions
 from analytic.active_robots import most_active
 from analytic.arrival_process import joint_order
@@ -136,8 +134,7 @@ def few_numbers(scenario: Scenario) -> str | None:
     """States times half the levels times kinds of pages are at most 10^7."""
     order, phases, patience, top = size_of(scenario)
     numbers = count_states(order, phases, patience, top) * (top / 2 + 2)
-    accessed = accessed_pages(scenario)
-    kinds = np.unique(np.stack([accessed.change_rates, accessed.shares]), axis=1).shape[1]
+    kinds = len(accessed_pages(scenario).kinds.counts)
     if kinds * numbers <= _MOST_NUMBERS:
         return None
     return f"following {kinds} kinds of pages through a buffer takes {kinds * numbers:.2g} numbers"

@@ -132,10 +132,7 @@ class IndexedPages:
 
     def __init__(self, queue: QueueOverTime) -> None:
         self._queue = queue
-        accessed = accessed_pages(queue.scenario)
-        pairs = np.stack([accessed.change_rates, accessed.shares])
-        (self._rates, self._shares), pair = np.unique(pairs, axis=1, return_inverse=True)
-        self._pair = pair.reshape(-1)
+        self._rates, self._shares, _, self._pair = accessed_pages(queue.scenario).kinds
         self._jumps: dict[tuple[Rules, float], Jumps] = {}
         first = queue.rules(Piece(0.0, 1.0))
         self._levels = first.levels.astype(int)

@@ -132,14 +132,11 @@ class DrawnPages:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        accessed = accessed_pages(scenario)
         self._most = most_active(scenario)
         fleet = fleet_of(scenario)
         self._modes = delivery_modes(fleet, max(self._most, 1))
         start = start_phases(fleet, self._modes, self._most)
-        pairs = np.stack([accessed.change_rates, accessed.shares])
-        (self._rates, self._shares), self._pair = np.unique(pairs, axis=1, return_inverse=True)
-        self._pair = self._pair.reshape(-1)
+        self._rates, self._shares, _, self._pair = accessed_pages(scenario).kinds
         order = len(start)
         self._kinds = len(self._rates)
         if order > 1 and self._kinds * (2 * order + 2) ** 2 > MOST_NUMBERS:

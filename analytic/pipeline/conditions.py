@@ -30,8 +30,7 @@ MOST_SOLUTIONS = 3 * 10**6
 
 def kinds_of_pages(scenario: Scenario) -> int:
     """Pages that differ in change rate or share."""
-    pages = accessed_pages(scenario)
-    return len(np.unique(np.stack([pages.change_rates, pages.shares], axis=1), axis=0))
+    return len(accessed_pages(scenario).kinds.counts)
 
 
 def by_kind(value: Callable[..., Any], *columns: ArrayLike) -> Array:

@@ -463,25 +463,19 @@ def labelled(scenario: Scenario) -> tuple[LabelledPage, ...]:
 def _queue_and_kinds(scenario: Scenario) -> tuple[LabelledQueue, list[int]]:
     """The queue of a scenario, and the class of each page."""
     top = buffer_of(scenario).capacity
-    pages = accessed_pages(scenario)
-    kinds, which, counts = np.unique(
-        np.stack([pages.change_rates, pages.shares], axis=1),
-        axis=0,
-        return_inverse=True,
-        return_counts=True,
-    )
-    if max(top - 2, 0) * math.log(len(kinds)) > math.log(MOST_LABELLED):
-        raise NoAnswerError(f"its {len(kinds)} kinds of pages have too many orders in the buffer")
+    kinds = accessed_pages(scenario).kinds
+    number = len(kinds.counts)
+    if max(top - 2, 0) * math.log(number) > math.log(MOST_LABELLED):
+        raise NoAnswerError(f"its {number} kinds of pages have too many orders in the buffer")
     service, _ = service_and_patience(scenario)
     at = robots_at(scenario)
     modes = delivery_modes(fleet_of(scenario), max(most_active(scenario), 1))
     chain = controlled_chain(modes, at, service, UNLIMITED_PATIENCE, top, "partial")
     deliveries = tuple(modes[at(level), 1] for level in range(top + 1))
-    classes = tuple(
-        PageClass(count, *kind) for count, kind in zip(counts.tolist(), kinds.tolist(), strict=True)
-    )
+    columns = (kinds.counts, kinds.change_rates, kinds.shares)
+    classes = tuple(map(PageClass, *(column.tolist() for column in columns)))
     queue = LabelledQueue(chain, deliveries, classes, discipline_of(scenario))
-    return queue, which.ravel().tolist()
+    return queue, kinds.of_page.tolist()
 
 
 def _solved(scenario: Scenario) -> tuple[LabelledPage, ...]:
