@@ -15,7 +15,7 @@ require("scenarios", "sim", "analytic")
 if TYPE_CHECKING:
     from analytic import Prediction, compare
     from crawlsim.api import Check, Solution, check, fit, optimize, run, schedule, solve, sweep
-    from crawlsim.fitting import fitted_scenario
+    from crawlsim.logs.fit import fitted_scenario
     from scenarios import Results, Scenario, ScenarioError, load
 
 _HOMES = {
@@ -24,7 +24,7 @@ _HOMES = {
     "Scenario": "scenarios",
     "ScenarioError": "scenarios",
     "compare": "analytic",
-    "fitted_scenario": "crawlsim.fitting",
+    "fitted_scenario": "crawlsim.logs.fit",
     "load": "scenarios",
 }
 """Where those names are defined that are not in `crawlsim.api`."""

@@ -21,9 +21,10 @@ from scenarios.base import one_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from crawlsim.fitting import Fit, Trace
-    from crawlsim.fitting.reading import Kind
-    from crawlsim.scheduling import ChangeLog, Schedule, VisitLog
+    from crawlsim.logs.fit import Fit, Trace
+    from crawlsim.logs.fit.reading import Kind
+    from crawlsim.logs.plan import Schedule
+    from crawlsim.logs.read import ChangeLog, VisitLog
 
 System = Scenario | str | Path
 """A scenario, the name of one in the library, or the path of a file."""
@@ -319,8 +320,8 @@ def fit(
     ScenarioError
         If the file cannot be read, says too little, or an option does not go with it.
     """
-    from crawlsim.fitting import Options, Trace
-    from crawlsim.scheduling.fitted import fit_with_rates, read_traces
+    from crawlsim.logs.fit import Options, Trace
+    from crawlsim.logs.plan.fitted import fit_with_rates, read_traces
 
     if not isinstance(trace, Trace):
         paths = [trace] if isinstance(trace, str | Path) else trace
@@ -395,10 +396,11 @@ def schedule(
     ScenarioError
         If a log cannot be read, or what is asked for cannot be kept.
     """
-    from crawlsim.scheduling import Asked, ChangeLog, VisitLog, read_logs, schedule_of
-    from crawlsim.scheduling.gone import GONE_AFTER
-    from crawlsim.scheduling.quantities import duration, instant, visits_per_second
-    from crawlsim.scheduling.writing import FORMATS, limits_in, refuse_parts_of
+    from crawlsim.logs.plan import Asked, schedule_of
+    from crawlsim.logs.plan.gone import GONE_AFTER
+    from crawlsim.logs.plan.quantities import duration, instant, visits_per_second
+    from crawlsim.logs.plan.writing import FORMATS, limits_in, refuse_parts_of
+    from crawlsim.logs.read import ChangeLog, VisitLog, read_logs
 
     if out_format not in FORMATS:
         raise ScenarioError("--format", out_format, f"must be {one_of(out_format, FORMATS)}")
@@ -439,8 +441,8 @@ def schedule(
 
 def _recheck(text: str | None) -> float:
     """Seconds between two looks at a URL that is gone."""
-    from crawlsim.scheduling.gone import RECHECK
-    from crawlsim.scheduling.quantities import duration
+    from crawlsim.logs.plan.gone import RECHECK
+    from crawlsim.logs.plan.quantities import duration
 
     if text is None:
         return RECHECK

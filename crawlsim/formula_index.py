@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analytic import FORMULAS, STATEMENTS, Formula, Statement
-from crawlsim.fitting.statements import ESTIMATES
+from crawlsim.logs.fit.statements import ESTIMATES
 
 INDEX: tuple[Formula | Statement, ...] = (*FORMULAS, *STATEMENTS, *ESTIMATES)
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crawlsim.scheduling.allocation import DAY
-from crawlsim.scheduling.replay import Changes
+from crawlsim.logs.plan.allocation import DAY
+from crawlsim.logs.plan.replay import Changes
 from scenarios.arrays import Array
 from scenarios.compiling import compiled
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from crawlsim.scheduling.gaps import YEAR
-from crawlsim.scheduling.log import ChangeLog
+from crawlsim.logs.read.gaps import YEAR
+from crawlsim.logs.read.log import ChangeLog
 from scenarios.arrays import Array
 
 _START = 1388534400.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from crawlsim.fitting.crawl_logs import cho_garcia_molina
+from crawlsim.logs.fit.crawl_logs import cho_garcia_molina
 from scenarios.arrays import Array
 
 

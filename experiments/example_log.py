@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crawlsim.scheduling.log import ChangeLog
+from crawlsim.logs.read.log import ChangeLog
 from experiments.change_histories import Site, made_up
 
 _MONTH = 30 * 86400.0

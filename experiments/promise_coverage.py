@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from crawlsim.logs.plan.planning import stale_share
+from crawlsim.logs.plan.schedule import schedule_of
 from crawlsim.scheduling import Asked, VisitLog
-from crawlsim.scheduling.planning import stale_share
-from crawlsim.scheduling.schedule import schedule_of
 from scenarios.arrays import Array
 
 DAY = 86400.0

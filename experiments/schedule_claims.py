@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+from crawlsim.logs.plan.replay import Changes, Window, stale_times
+from crawlsim.logs.read.gaps import YEAR
 from crawlsim.scheduling import Asked, ChangeLog, VisitLog, schedule_of
-from crawlsim.scheduling.gaps import YEAR
-from crawlsim.scheduling.replay import Changes, Window, stale_times
 from experiments.change_histories import RESTLESS, STEADY, made_up, read_history
 from scenarios.arrays import Array
 

@@ -17,13 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from analytic.page_refresh import best_shares
-from crawlsim.fitting.crawl_logs import CrawlRates, Crawls, crawls_of, likely_rates
-from crawlsim.scheduling import allocation
-from crawlsim.scheduling.allocation import DAY
-from crawlsim.scheduling.gaps import YEAR
-from crawlsim.scheduling.log import ChangeLog, VisitLog
-from crawlsim.scheduling.replay import Changes, stale_times
-from crawlsim.scheduling.schedule import Asked, schedule_of
+from crawlsim.logs.fit.crawl_logs import CrawlRates, Crawls, crawls_of, likely_rates
+from crawlsim.logs.plan import allocation
+from crawlsim.logs.plan.allocation import DAY
+from crawlsim.logs.plan.replay import Changes, stale_times
+from crawlsim.logs.plan.schedule import Asked, schedule_of
+from crawlsim.logs.read.gaps import YEAR
+from crawlsim.logs.read.log import ChangeLog, VisitLog
 from experiments.adaptive_visits import (
     NUTCH,
     NUTCH_AS_SHIPPED,

@@ -16,7 +16,7 @@ from scipy import special
 
 from analytic.probing import Profile, expected_cost, probe_times
 from analytic.targets import TARGETS, resolve
-from crawlsim.fitting.source_changes import equal_breaks, periodic_intensity
+from crawlsim.logs.fit.source_changes import equal_breaks, periodic_intensity
 from scenarios import Scenario, scenario_from
 from scenarios.arrays import Array
 

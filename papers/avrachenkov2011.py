@@ -36,7 +36,7 @@ from analytic.indexing_queue.sojourns import (
 from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.phase_type import PhaseLaw, moment, phases_after
 from analytic.subject_to import Limit, best_within
-from crawlsim.fitting.order_two import Process, correlation_bound, gap_correlations, gap_moments
+from crawlsim.logs.fit.order_two import Process, correlation_bound, gap_correlations, gap_moments
 from papers import crawler_log
 from papers import threshold_tables as tables
 from papers.computed import Experiment, Figure, Line, Number, agreed, table_lines

@@ -18,9 +18,9 @@ import numpy as np
 from analytic.arrival_process import mean_rate
 from analytic.indexing_queue.thresholds import ThresholdSearch, best_thresholds
 from crawlsim.fitting import Fit, Options, Trace, fit
-from crawlsim.fitting.csv_lines import Broken
-from crawlsim.fitting.hyper_erlang import HyperErlang, three_moments
-from crawlsim.fitting.order_two import Process, correlation_bound, map_of_order_two
+from crawlsim.logs.fit.hyper_erlang import HyperErlang, three_moments
+from crawlsim.logs.fit.order_two import Process, correlation_bound, map_of_order_two
+from crawlsim.logs.read.csv_lines import Broken
 from papers.computed import Line, table_lines
 from papers.threshold_tables import costs_against_threshold
 from scenarios import Scenario, scenario_from

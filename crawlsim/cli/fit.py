@@ -29,7 +29,7 @@ from scenarios.errors import MISSING
 from scenarios.text import shortened
 
 if TYPE_CHECKING:
-    from crawlsim.fitting import Fit, Options, Trace
+    from crawlsim.logs.fit import Fit, Options, Trace
 
 _KINDS = ("changes", "crawls", "deliveries", "sizes")
 
@@ -95,9 +95,9 @@ def fit(
     A fitted scenario does not change over time: outages, surges, day and night are written into it
     as [[interventions]] (docs/courses.md).
     """
-    from crawlsim.fitting import fitted_scenario, replaced_keys
-    from crawlsim.fitting.reading import UNITS
-    from crawlsim.scheduling.fitted import fit_with_rates
+    from crawlsim.logs.fit import fitted_scenario, replaced_keys
+    from crawlsim.logs.fit.reading import UNITS
+    from crawlsim.logs.plan.fitted import fit_with_rates
 
     if report is not None and Path(report).suffix != ".html":
         raise ScenarioError("--report", report, "must end in .html")
@@ -138,8 +138,8 @@ def _read(
     paths: Sequence[str], kind: str | None, time_unit: str | None, into: Scenario | None
 ) -> Trace:
     """The trace, in the time unit of the scenario that it goes into."""
-    from crawlsim.fitting.reading import UNITS
-    from crawlsim.scheduling.fitted import read_traces
+    from crawlsim.logs.fit.reading import UNITS
+    from crawlsim.logs.plan.fitted import read_traces
 
     if kind is not None and kind not in _KINDS:
         raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
@@ -162,8 +162,8 @@ it: {listed(UNITS)}"
 
 def _options(asked: Mapping[str, Any], trace: Trace, into: Scenario | None) -> Options:
     """The options in the terms of the fit."""
-    from crawlsim.fitting import Options
-    from crawlsim.fitting.deliveries import PROCESSES
+    from crawlsim.logs.fit import Options
+    from crawlsim.logs.fit.deliveries import PROCESSES
 
     if asked["process"] not in (None, *PROCESSES):
         allowed = f"must be {one_of(asked['process'], PROCESSES)}"
@@ -215,8 +215,8 @@ def _warn_of_broken(trace: Trace) -> None:
 
 def _record(trace: str, fitted: Fit, scenario: Scenario, into: Scenario | None) -> dict[str, Any]:
     """The fit for JSON."""
-    from crawlsim.fitting import replaced_keys
-    from crawlsim.fitting.result import unit_of
+    from crawlsim.logs.fit import replaced_keys
+    from crawlsim.logs.fit.result import unit_of
 
     broken = fitted.trace.broken
     unit = fitted.trace.time_unit
@@ -248,7 +248,7 @@ def fit_table(trace: str, fitted: Fit) -> Table:
 
     Of a crawl log there is a row for each page, with its rate by every estimator.
     """
-    from crawlsim.fitting.result import unit_of
+    from crawlsim.logs.fit.result import unit_of
     from scenarios.text import counted
 
     unit = fitted.trace.time_unit

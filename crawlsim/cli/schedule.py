@@ -25,9 +25,8 @@ from scenarios.base import listed, one_of
 from scenarios.text import shortened
 
 if TYPE_CHECKING:
-    from crawlsim.scheduling import Schedule
-    from crawlsim.scheduling.schedule import Share
-    from crawlsim.scheduling.simulation import SimulatedPlan
+    from crawlsim.logs.plan.schedule import Schedule, Share
+    from crawlsim.logs.plan.simulation import SimulatedPlan
 
 _FORMATS = ("csv", "nutch", "stormcrawler")
 _KINDS = ("visits", "changes")
@@ -101,8 +100,8 @@ def schedule(
     bz2, xz, zst); several are one history. T is 90s, 30m, 1h, 20d or 2w.
     """
     from crawlsim.api import schedule as made
-    from crawlsim.scheduling.tables import read_host_visits, read_weights
-    from crawlsim.scheduling.writing import schedule_text, unspent
+    from crawlsim.logs.plan.tables import read_host_visits, read_weights
+    from crawlsim.logs.plan.writing import schedule_text, unspent
 
     if form not in _FORMATS:
         raise ScenarioError("--format", form, f"must be {one_of(form, _FORMATS)}")
@@ -124,7 +123,7 @@ def schedule(
     )
     simulation = None
     if simulate:
-        from crawlsim.scheduling.simulation import simulated_plan
+        from crawlsim.logs.plan.simulation import simulated_plan
 
         simulation = simulated_plan(plan)
     contents = {"--out": schedule_text(plan, form).encode()}
@@ -162,7 +161,7 @@ def _percent(share: float | None) -> str:
 
 def _expected_table(plan: Schedule, expected: Mapping[str, Share]) -> Table:
     """Stale shares of the plan and of other rules."""
-    from crawlsim.scheduling.schedule import IN_WORDS
+    from crawlsim.logs.plan.schedule import IN_WORDS
     from scenarios.text import counted, told
 
     budget = told(f"{plan.asked.visits * 86400:.6g}", "visit")
@@ -181,7 +180,7 @@ def _expected_table(plan: Schedule, expected: Mapping[str, Share]) -> Table:
 
 def _pages_table(plan: Schedule) -> Table:
     """The pages that are visited most often."""
-    from crawlsim.scheduling.quantities import in_words
+    from crawlsim.logs.plan.quantities import in_words
 
     table = new_table("Visited most often", "page", ">every", ">changes a day", "seen")
     order = np.lexsort((-plan.estimates.rates, plan.intervals))[:_MOST_ROWS]
@@ -198,7 +197,7 @@ def _pages_table(plan: Schedule) -> Table:
 
 def _backtest_table(plan: Schedule) -> Table:
     """What plans of earlier years promised and paid."""
-    from crawlsim.scheduling.quantities import day_of
+    from crawlsim.logs.plan.quantities import day_of
 
     numbers = (">pages", ">promised", ">paid")
     table = new_table(
@@ -212,10 +211,10 @@ def _backtest_table(plan: Schedule) -> Table:
 
 def _verdict_lines(plan: Schedule, simulation: SimulatedPlan | None) -> Iterator[str]:
     if plan.expected is not None and plan.with_more is not None:
-        from crawlsim.scheduling.schedule import MORE_BUDGET
+        from crawlsim.logs.plan.schedule import MORE_BUDGET
 
         now = _percent(plan.expected["plan"].mean).removesuffix(" %")
-        from crawlsim.scheduling.quantities import in_words
+        from crawlsim.logs.plan.quantities import in_words
 
         if plan.asked.objective != "freshness":
             yield f"From a change to the visit that finds it: {in_words(plan.delay)} on average."

@@ -10,15 +10,15 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
-from crawlsim.fitting.crawl_logs import CrawlRates
-from crawlsim.fitting.deliveries import DeliveryFit
-from crawlsim.fitting.intervals import Parameter
-from crawlsim.fitting.order_two import correlation_bound, gap_correlations
-from crawlsim.fitting.page_changes import PageChanges
-from crawlsim.fitting.poisson_verdict import duration
-from crawlsim.fitting.result import Fit, unit_of
-from crawlsim.fitting.sizes import SizeFit
-from crawlsim.fitting.source_changes import SourceChanges
+from crawlsim.logs.fit.crawl_logs import CrawlRates
+from crawlsim.logs.fit.deliveries import DeliveryFit
+from crawlsim.logs.fit.intervals import Parameter
+from crawlsim.logs.fit.order_two import correlation_bound, gap_correlations
+from crawlsim.logs.fit.page_changes import PageChanges
+from crawlsim.logs.fit.poisson_verdict import duration
+from crawlsim.logs.fit.result import Fit, unit_of
+from crawlsim.logs.fit.sizes import SizeFit
+from crawlsim.logs.fit.source_changes import SourceChanges
 from crawlsim.report.drawing import (
     SIMULATED,
     THEORY,

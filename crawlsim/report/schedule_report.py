@@ -11,6 +11,12 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from crawlsim.logs.plan import allocation
+from crawlsim.logs.plan.allocation import DAY, Limits, Worth, refuse_what_cannot_be
+from crawlsim.logs.plan.planning import Forecast, planned, stale_share, stale_shares
+from crawlsim.logs.plan.quantities import day_of, in_words
+from crawlsim.logs.plan.schedule import IN_WORDS, Schedule
+from crawlsim.logs.plan.simulation import SimulatedPlan
 from crawlsim.report.drawing import (
     SIMULATED,
     THEORY,
@@ -24,12 +30,6 @@ from crawlsim.report.drawing import (
 )
 from crawlsim.report.pages import rendered
 from crawlsim.report.words import number
-from crawlsim.scheduling import allocation
-from crawlsim.scheduling.allocation import DAY, Limits, Worth, refuse_what_cannot_be
-from crawlsim.scheduling.planning import Forecast, planned, stale_share, stale_shares
-from crawlsim.scheduling.quantities import day_of, in_words
-from crawlsim.scheduling.schedule import IN_WORDS, Schedule
-from crawlsim.scheduling.simulation import SimulatedPlan
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.text import shortened, told

@@ -16,6 +16,10 @@ from matplotlib.axes import Axes
 from numpy.testing import assert_allclose
 
 from crawlsim import schedule
+from crawlsim.logs.plan.planning import planned, stale_shares
+from crawlsim.logs.plan.replay import Window
+from crawlsim.logs.plan.schedule import Share
+from crawlsim.logs.plan.simulation import SimulatedPlan
 from crawlsim.report.drawing import svg_text
 from crawlsim.report.schedule_report import (
     budget_points,
@@ -27,10 +31,6 @@ from crawlsim.report.schedule_report import (
     stale_shares_of_pages,
 )
 from crawlsim.scheduling import Schedule
-from crawlsim.scheduling.planning import planned, stale_shares
-from crawlsim.scheduling.replay import Window
-from crawlsim.scheduling.schedule import Share
-from crawlsim.scheduling.simulation import SimulatedPlan
 
 DAY = 86400.0
 ATTACK = "https://b.example/<script>alert('1')</script>\"&$x$\u202e"

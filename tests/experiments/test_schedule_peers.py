@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from profiles import examples
 
-from crawlsim.fitting.crawl_logs import Crawls
-from crawlsim.scheduling.gaps import YEAR
-from crawlsim.scheduling.log import ChangeLog
-from crawlsim.scheduling.replay import Changes
+from crawlsim.logs.fit.crawl_logs import Crawls
+from crawlsim.logs.plan.replay import Changes
+from crawlsim.logs.read.gaps import YEAR
+from crawlsim.logs.read.log import ChangeLog
 from experiments.adaptive_visits import NUTCH, STORM, Rule, visited, within_budget
 from experiments.change_histories import Site, made_up, read_history
 from experiments.crawlers import adaptive_changed_share, adaptive_intervals

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from crawlsim.fitting.page_changes import gap_variation, history_of
-from crawlsim.fitting.poisson_tests import dispersion, moments_of_pairs, time_rescaling
+from crawlsim.logs.fit.page_changes import gap_variation, history_of
+from crawlsim.logs.fit.poisson_tests import dispersion, moments_of_pairs, time_rescaling
 from experiments import fit_coverage
 
 pytestmark = pytest.mark.statistical

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from crawlsim.fitting import Fit, Options, Trace, fit
-from crawlsim.fitting.clocks import clock_step, fill_steps
-from crawlsim.fitting.csv_lines import Broken
+from crawlsim.logs.fit.clocks import clock_step, fill_steps
+from crawlsim.logs.read.csv_lines import Broken
 
 DAY = 86_400.0
 
@@ -132,7 +132,7 @@ def test_a_log_that_is_short_in_its_unit_has_no_long_step(
     tick = length / 2**20
     assert clock_step(np.floor(times / tick) * tick, "year") == pytest.approx(tick, rel=1e-6)
     if length < 0.05:
-        monkeypatch.setattr("crawlsim.fitting.clocks._least_gap", lambda *_: np.inf)  # as before
+        monkeypatch.setattr("crawlsim.logs.fit.clocks._least_gap", lambda *_: np.inf)  # as before
         assert clock_step(times, "year") > length
 
 
@@ -197,7 +197,7 @@ def test_tests_by_a_clock_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     def only_spread(times: np.ndarray, step: float, expected: np.ndarray) -> np.ndarray:
         return fill_steps(times, step, 0.0 * expected)
 
-    monkeypatch.setattr("crawlsim.fitting.source_changes.fill_steps", only_spread)
+    monkeypatch.setattr("crawlsim.logs.fit.source_changes.fill_steps", only_spread)
     planted = [fit(log, CONSTANT).summary["time_rescaling"]["p_value"] for log in logs[:5]]
     assert max(planted) < 1e-10
 

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from crawlsim.fitting import Options, fit, fitted_scenario, read_trace
-from crawlsim.fitting.poisson_tests import dispersion
+from crawlsim.logs.fit.poisson_tests import dispersion
 from crawlsim.report.fit_report import figures_of
 from scenarios import Scenario, ScenarioError, dumps, load
 

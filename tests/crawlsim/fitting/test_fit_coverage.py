@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crawlsim.fitting.batches import batches_of
-from crawlsim.fitting.crawl_logs import crawls_of, equal_gap_interval, likely_rates
-from crawlsim.fitting.deliveries import batch_parameters, gap_parameters
-from crawlsim.fitting.hyper_erlang import maximum_likelihood, sample_of
-from crawlsim.fitting.intervals import Parameter
-from crawlsim.fitting.order_two import Process, fit_modulated, gap_moments, map_of_order_two
-from crawlsim.fitting.page_changes import change_rates, history_of
-from crawlsim.fitting.sizes import law_parameters, mean_of
-from crawlsim.fitting.source_changes import periodic_intensity
+from crawlsim.logs.fit.batches import batches_of
+from crawlsim.logs.fit.crawl_logs import crawls_of, equal_gap_interval, likely_rates
+from crawlsim.logs.fit.deliveries import batch_parameters, gap_parameters
+from crawlsim.logs.fit.hyper_erlang import maximum_likelihood, sample_of
+from crawlsim.logs.fit.intervals import Parameter
+from crawlsim.logs.fit.order_two import Process, fit_modulated, gap_moments, map_of_order_two
+from crawlsim.logs.fit.page_changes import change_rates, history_of
+from crawlsim.logs.fit.sizes import law_parameters, mean_of
+from crawlsim.logs.fit.source_changes import periodic_intensity
 from experiments import fit_coverage
 from scenarios.arrays import Array
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from crawlsim.fitting.crawl_logs import crawls_of, equal_gap_interval, likely_rates
-from crawlsim.fitting.intervals import shares_by_mid_p
+from crawlsim.logs.fit.crawl_logs import crawls_of, equal_gap_interval, likely_rates
+from crawlsim.logs.fit.intervals import shares_by_mid_p
 
 GRID = np.geomspace(0.02, 3.0, 241)
 ENOUGH = 5.0

@@ -9,16 +9,16 @@ import pytest
 from scipy import stats
 
 from crawlsim.fitting import Fit, Options, Trace, fit
-from crawlsim.fitting.batches import _weibull, batch_cut, batches_of
-from crawlsim.fitting.csv_lines import Broken
-from crawlsim.fitting.deliveries import batch_parameters, fit_deliveries
-from crawlsim.fitting.order_two import (
+from crawlsim.logs.fit.batches import _weibull, batch_cut, batches_of
+from crawlsim.logs.fit.deliveries import batch_parameters, fit_deliveries
+from crawlsim.logs.fit.order_two import (
     Process,
     correlation_bound,
     gap_correlations,
     gap_moments,
     map_of_order_two,
 )
+from crawlsim.logs.read.csv_lines import Broken
 
 
 def fit_of(times: np.ndarray, **options: Any) -> Fit:
@@ -144,7 +144,7 @@ def test_intervals_of_a_process_that_is_not_taken_are_not_sought(
     """They take most of the time of a fit; taken, the process has them."""
     asked: list[float] = []
     monkeypatch.setattr(
-        "crawlsim.fitting.order_two._parameters", lambda *given: (asked.append(given[2]), ())[1]
+        "crawlsim.logs.fit.order_two._parameters", lambda *given: (asked.append(given[2]), ())[1]
     )
     gaps = correlated(np.random.default_rng(27), 3000, 0.5)
     taken = fit_of(np.cumsum(gaps), process="renewal")

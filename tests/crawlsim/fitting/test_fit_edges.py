@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from scipy import linalg, optimize
 
-from crawlsim.fitting import page_changes
-from crawlsim.fitting.batches import batches_of
-from crawlsim.fitting.crawl_logs import fit_crawls
-from crawlsim.fitting.csv_lines import Broken
-from crawlsim.fitting.gap_likelihood import log_likelihood_of_gaps
-from crawlsim.fitting.order_two import Process, fit_modulated, likelihood_of
-from crawlsim.fitting.page_changes import pages_around
-from crawlsim.fitting.poisson_verdict import Burstiness, Clock
-from crawlsim.fitting.reading import Kind, Trace
-from crawlsim.fitting.result import Options, rows_in_window
-from crawlsim.fitting.source_changes import fit_source, periodic_intensity
+from crawlsim.logs.fit import page_changes
+from crawlsim.logs.fit.batches import batches_of
+from crawlsim.logs.fit.crawl_logs import fit_crawls
+from crawlsim.logs.fit.gap_likelihood import log_likelihood_of_gaps
+from crawlsim.logs.fit.order_two import Process, fit_modulated, likelihood_of
+from crawlsim.logs.fit.page_changes import pages_around
+from crawlsim.logs.fit.poisson_verdict import Burstiness, Clock
+from crawlsim.logs.fit.reading import Kind, Trace
+from crawlsim.logs.fit.result import Options, rows_in_window
+from crawlsim.logs.fit.source_changes import fit_source, periodic_intensity
+from crawlsim.logs.read.csv_lines import Broken
 from experiments.windows import TrainAndTest
 
 

@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from crawlsim.fitting.batches import batches_of
-from crawlsim.fitting.deliveries import (
+from crawlsim.logs.fit.batches import batches_of
+from crawlsim.logs.fit.deliveries import (
     FEWEST_GAPS,
     batch_parameters,
     fit_deliveries,
     gap_parameters,
 )
-from crawlsim.fitting.intervals import Parameter, jackknife, rates_of_counts, skewed_mean
-from crawlsim.fitting.order_two import fit_modulated, gap_moments
-from crawlsim.fitting.sizes import FEWEST, fit_sizes, mean_of
+from crawlsim.logs.fit.intervals import Parameter, jackknife, rates_of_counts, skewed_mean
+from crawlsim.logs.fit.order_two import fit_modulated, gap_moments
+from crawlsim.logs.fit.sizes import FEWEST, fit_sizes, mean_of
 from experiments import fit_coverage
 
 TRACES = 500
@@ -204,6 +204,6 @@ def test_the_rhythm_of_the_week_is_no_error_of_the_mean_rate(
     found = np.array([fit_coverage.mean_rate(each, weeks, 7) for each in traces])
     assert LOW <= held(found, 2000 / (7 * weeks)) <= HIGH
     if (weeks, burst) == (20, 1):
-        monkeypatch.setattr("crawlsim.fitting.source_changes._FEWEST_PERIODS", np.inf)
+        monkeypatch.setattr("crawlsim.logs.fit.source_changes._FEWEST_PERIODS", np.inf)
         before = np.array([fit_coverage.mean_rate(each, weeks, 7) for each in traces])
         assert held(before, 2000 / (7 * weeks)) > HIGH

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crawlsim.fitting.batches import batches_of
-from crawlsim.fitting.deliveries import fit_deliveries
-from crawlsim.fitting.hyper_erlang import HyperErlang
-from crawlsim.fitting.sizes import MOST_PHASES, Quality, fit_sizes, quality_of, quality_words
+from crawlsim.logs.fit.batches import batches_of
+from crawlsim.logs.fit.deliveries import fit_deliveries
+from crawlsim.logs.fit.hyper_erlang import HyperErlang
+from crawlsim.logs.fit.sizes import MOST_PHASES, Quality, fit_sizes, quality_of, quality_words
 
 
 def two_peaks(rng: np.random.Generator, shape: float, number: int = 3000) -> np.ndarray:

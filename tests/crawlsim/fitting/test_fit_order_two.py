@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crawlsim.fitting.batches import batches_of
-from crawlsim.fitting.deliveries import fit_deliveries
-from crawlsim.fitting.hyper_erlang import three_moments
-from crawlsim.fitting.order_two import (
+from crawlsim.logs.fit.batches import batches_of
+from crawlsim.logs.fit.deliveries import fit_deliveries
+from crawlsim.logs.fit.hyper_erlang import three_moments
+from crawlsim.logs.fit.order_two import (
     Process,
     correlation_bound,
     decay_of,

@@ -9,8 +9,8 @@ import pytest
 from scipy import special, stats
 
 from crawlsim.fitting import Fit, Options, Trace, fit
-from crawlsim.fitting.csv_lines import Broken
-from crawlsim.fitting.poisson_tests import moments_of_logarithms, page_gaps, unevenness
+from crawlsim.logs.fit.poisson_tests import moments_of_logarithms, page_gaps, unevenness
+from crawlsim.logs.read.csv_lines import Broken
 
 Gaps = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -67,7 +67,7 @@ def test_what_regular_pages_do_is_said() -> None:
 
 def test_without_the_test_regular_pages_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted error: tests of all pages together."""
-    monkeypatch.setattr("crawlsim.fitting.page_changes.page_gaps", lambda *_: None)
+    monkeypatch.setattr("crawlsim.logs.fit.page_changes.page_gaps", lambda *_: None)
     found = fit_of("Erlang(4)", 30, 81, 1.0)
     assert found.summary["gaps_within_pages"] is None
     assert found.summary["verdict"] == "poisson"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from crawlsim.fitting import Trace, read_trace
-from crawlsim.fitting.csv_lines import Block, table_of
+from crawlsim.logs.read.csv_lines import Block, table_of
 from scenarios import ScenarioError
 
 
@@ -53,7 +53,7 @@ def test_one_date_among_numbers_is_a_broken_row(tmp_path: Path) -> None:
 def test_the_first_value_decides_for_later_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crawlsim.fitting.csv_lines._BLOCK", 32)
+    monkeypatch.setattr("crawlsim.logs.read.csv_lines._BLOCK", 32)
     rows = ["a,x", "a,y", "a,z", "a,2020-01-01", *["a,17"] * 30, "a,2020-01-02"]
     trace = read(tmp_path, "\n".join(["page,time", *rows]))
     assert trace.dated
@@ -205,7 +205,7 @@ def test_quotes_around_fields_are_not_taken_apart_line_by_line(
     def refuse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("crawlsim.fitting.csv_lines._by_line", refuse)
+    monkeypatch.setattr("crawlsim.logs.read.csv_lines._by_line", refuse)
     assert len(read(tmp_path, 'page,"time"\n' + rows).pages) == 7
 
 
@@ -221,7 +221,7 @@ def test_pages_of_broken_rows_only_are_no_pages(tmp_path: Path) -> None:
 def test_many_broken_rows_are_counted_and_the_first_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crawlsim.fitting.csv_lines._BLOCK", 1000)
+    monkeypatch.setattr("crawlsim.logs.read.csv_lines._BLOCK", 1000)
     kinds = ["a,1,1", "a,x,1", "a,1", "a,1,maybe", ",1,1"]
     rows = [kinds[n % 5] for n in range(500)]
     trace = read(tmp_path, "\n".join(["page,time,changed", *rows]))
@@ -267,8 +267,8 @@ def test_a_folder_is_no_trace(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawlsim.fitting.csv_lines._BLOCK", 64)
-    monkeypatch.setattr("crawlsim.fitting.csv_lines._LONGEST_LINE", 256)
+    monkeypatch.setattr("crawlsim.logs.read.csv_lines._BLOCK", 64)
+    monkeypatch.setattr("crawlsim.logs.read.csv_lines._LONGEST_LINE", 256)
     with pytest.raises(ScenarioError, match="line 3 has no end"):
         read(tmp_path, "page,time\na,1\n" + 1000 * "x")
 
@@ -327,7 +327,7 @@ def test_a_visit_without_a_digest_is_a_broken_row(tmp_path: Path) -> None:
 def test_digests_are_compared_across_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crawlsim.fitting.csv_lines._BLOCK", 24)
+    monkeypatch.setattr("crawlsim.logs.read.csv_lines._BLOCK", 24)
     rows = [f"p{n % 3},{n},d{n // 9}" for n in range(36)]
     trace = read(tmp_path, "\n".join(["page,time,digest", *rows]))
     assert np.flatnonzero(trace.changed).tolist() == [9, 10, 11, 18, 19, 20, 27, 28, 29]
@@ -422,7 +422,7 @@ def test_json_is_refused_as_json(tmp_path: Path, start: str, packed: bool) -> No
 def test_json_on_one_endless_line_is_refused_as_json(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crawlsim.fitting.csv_lines._BLOCK", 32)
-    monkeypatch.setattr("crawlsim.fitting.csv_lines._LONGEST_LINE", 64)
+    monkeypatch.setattr("crawlsim.logs.read.csv_lines._BLOCK", 32)
+    monkeypatch.setattr("crawlsim.logs.read.csv_lines._LONGEST_LINE", 64)
     with pytest.raises(ScenarioError, match="is JSON"):
         read(tmp_path, "[" + "1," * 1000 + "1]")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crawlsim.fitting.hyper_erlang import (
+from crawlsim.logs.fit.hyper_erlang import (
     HyperErlang,
     log_likelihood,
     maximum_likelihood,
     sample_of,
 )
-from crawlsim.fitting.sizes import fit_sizes, quality_of
+from crawlsim.logs.fit.sizes import fit_sizes, quality_of
 
 
 @pytest.mark.parametrize("number", [4000, 6000])

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from crawlsim.fitting import fit
-from crawlsim.fitting.columns import are_dates, instants, numbers
-from crawlsim.fitting.reading import read_instant, read_trace
-from crawlsim.fitting.result import Options
+from crawlsim.logs.fit.reading import read_instant, read_trace
+from crawlsim.logs.fit.result import Options
+from crawlsim.logs.read.columns import are_dates, instants, numbers
 from scenarios import ScenarioError
 
 
@@ -93,7 +93,7 @@ def test_a_carriage_return_within_a_line_is_broken(tmp_path: Path, name: str) ->
 def test_doubled_quotes_are_not_taken_apart_line_by_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from crawlsim.fitting import csv_lines
+    from crawlsim.logs.read import csv_lines
 
     fields = ['"a ""b"" c"', '"""', '""""', '""', '"x,""y"', '"a"""', '"""a"', "plain", '"q"']
     rows = [f"{field},{place}" for place, field in enumerate(fields) if field != '"""']

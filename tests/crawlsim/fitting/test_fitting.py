@@ -13,14 +13,14 @@ from scipy import integrate
 
 from analytic.phase_type import as_phase_type, moment
 from crawlsim.fitting import Fit, Options, fit, fitted_scenario, read_trace
-from crawlsim.fitting.batches import batch_cut, batches_of
-from crawlsim.fitting.crawl_logs import (
+from crawlsim.logs.fit.batches import batch_cut, batches_of
+from crawlsim.logs.fit.crawl_logs import (
     cho_garcia_molina,
     crawls_of,
     likely_rates,
 )
-from crawlsim.fitting.deliveries import fit_deliveries
-from crawlsim.fitting.hyper_erlang import (
+from crawlsim.logs.fit.deliveries import fit_deliveries
+from crawlsim.logs.fit.hyper_erlang import (
     HyperErlang,
     log_likelihood,
     maximum_likelihood,
@@ -28,24 +28,24 @@ from crawlsim.fitting.hyper_erlang import (
     three_moments,
     two_moments,
 )
-from crawlsim.fitting.order_two import (
+from crawlsim.logs.fit.order_two import (
     Process,
     correlation_bound,
     gap_moments,
     likelihood_of,
     map_of_order_two,
 )
-from crawlsim.fitting.page_changes import (
+from crawlsim.logs.fit.page_changes import (
     change_rates,
     expected_changes,
     history_of,
     poisson_staleness_at_own_rate,
     staleness_at_own_rate,
 )
-from crawlsim.fitting.poisson_tests import dispersion
-from crawlsim.fitting.reading import read_instant
-from crawlsim.fitting.sizes import fit_sizes
-from crawlsim.fitting.source_changes import equal_breaks, periodic_intensity
+from crawlsim.logs.fit.poisson_tests import dispersion
+from crawlsim.logs.fit.reading import read_instant
+from crawlsim.logs.fit.sizes import fit_sizes
+from crawlsim.logs.fit.source_changes import equal_breaks, periodic_intensity
 from experiments.crawl_log_bias import bias_of_cho_garcia_molina, bias_of_naive
 from scenarios import ScenarioError, load, scenario_from
 
@@ -129,7 +129,7 @@ def test_lines_are_the_same_across_blocks(tmp_path: Path, monkeypatch: pytest.Mo
     rows = [f"page{n % 7},{n}" if n % 10 else "page" for n in range(500)]
     path = written(tmp_path, "\n".join(["page,time", *rows]))
     whole = read_trace(path)
-    monkeypatch.setattr("crawlsim.fitting.csv_lines._BLOCK", 64)
+    monkeypatch.setattr("crawlsim.logs.read.csv_lines._BLOCK", 64)
     parts = read_trace(path)
     assert parts.values.tolist() == whole.values.tolist()
     assert parts.broken == whole.broken
@@ -240,7 +240,7 @@ def test_bursts_are_called_so_with_what_they_do() -> None:
 def fit_of(rng: np.random.Generator, bursts: int) -> Fit:
     """Sixty pages created over a hundred days, one change a day until day 200."""
     from crawlsim.fitting import Trace
-    from crawlsim.fitting.csv_lines import Broken
+    from crawlsim.logs.read.csv_lines import Broken
 
     created = rng.uniform(0.0, 100.0, 60)
     parts = []

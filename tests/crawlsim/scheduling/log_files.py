@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crawlsim.scheduling.log import VisitLog
-from crawlsim.scheduling.reading import read_logs
+from crawlsim.logs.read import read_logs
+from crawlsim.logs.read.log import VisitLog
 
 A, B, C = "https://example.org/a?x=1&y=2", "https://example.org/b", "http://www.example.com/c"
 FIRST = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crawlsim.scheduling.log import ChangeLog, VisitLog
+from crawlsim.logs.read.log import ChangeLog, VisitLog
 from scenarios.arrays import Array
 
 DAY = 86400.0

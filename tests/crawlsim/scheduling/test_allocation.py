@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from crawlsim.scheduling import allocation
-from crawlsim.scheduling.allocation import Limits, Worth
+from crawlsim.logs.plan import allocation
+from crawlsim.logs.plan.allocation import Limits, Worth
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from simulated_logs import DAY, YEAR, bursty_site, urls_of, visit_log
 
-from crawlsim.scheduling.change_rates import (
+from crawlsim.logs.fit.change_rates import (
     Groups,
     Hierarchy,
     estimates,
@@ -22,9 +22,9 @@ from crawlsim.scheduling.change_rates import (
     rate_grid,
     sharpened,
 )
-from crawlsim.scheduling.gaps import Gaps, gaps_of_changes, gaps_of_visits, window_starts
-from crawlsim.scheduling.log import ChangeLog, VisitLog
-from crawlsim.scheduling.planning import forecast_of
+from crawlsim.logs.plan.planning import forecast_of
+from crawlsim.logs.read.gaps import Gaps, gaps_of_changes, gaps_of_visits, window_starts
+from crawlsim.logs.read.log import ChangeLog, VisitLog
 
 
 def gaps_in(rates: np.ndarray, number: int, seed: int = 3) -> Gaps:

@@ -10,9 +10,9 @@ import pytest
 from log_files import write
 from simulated_logs import DAY, urls_of, visit_log
 
+from crawlsim.logs.plan.simulation import simulated_plan
 from crawlsim.report.schedule_report import schedule_page
 from crawlsim.scheduling import Asked, VisitLog, read_logs, schedule_of
-from crawlsim.scheduling.simulation import simulated_plan
 from scenarios import ScenarioError
 
 WEEK = 7 * DAY

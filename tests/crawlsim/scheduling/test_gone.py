@@ -31,11 +31,11 @@ from log_files import (
 from test_log_forms import sitemap
 
 import crawlsim
+from crawlsim.logs.plan.gone import GONE, NEVER_ANSWERED, PAGE, REDIRECT, recheck_rates, states_of
+from crawlsim.logs.plan.writing import FORMATS, schedule_text
+from crawlsim.logs.read.log import FurtherVisits
+from crawlsim.logs.read.rows import FAILED, MOVED, UNTOLD
 from crawlsim.scheduling import Asked, Schedule, VisitLog, read_logs, schedule_of
-from crawlsim.scheduling.gone import GONE, NEVER_ANSWERED, PAGE, REDIRECT, recheck_rates, states_of
-from crawlsim.scheduling.log import FurtherVisits
-from crawlsim.scheduling.reading.rows import FAILED, MOVED, UNTOLD
-from crawlsim.scheduling.writing import FORMATS, schedule_text
 from scenarios import ScenarioError
 
 DAY = 86400.0

@@ -31,8 +31,8 @@ from log_files import (
     write,
 )
 
-from crawlsim.scheduling.log import ChangeLog
-from crawlsim.scheduling.reading import read_logs
+from crawlsim.logs.read import read_logs
+from crawlsim.logs.read.log import ChangeLog
 from scenarios import ScenarioError
 
 
@@ -93,7 +93,7 @@ def test_objects_need_not_have_the_same_keys(
         {"digest": FIRST, "time": iso(at(3)), "url": A},
         {"digest": SECOND, "time": iso(at(4)), "url": A},
     ]
-    monkeypatch.setattr("crawlsim.fitting.csv_lines._BLOCK", 150)
+    monkeypatch.setattr("crawlsim.logs.read.csv_lines._BLOCK", 150)
     for lines in (rows, rows[::-1]):
         content = "".join(json.dumps(row) + "\n" for row in lines)
         found = {A: [(at(1), 0), (at(2), 0), (at(3), 0), (at(4), 1)]}
@@ -108,7 +108,7 @@ def test_the_name_of_an_algorithm_before_a_digest_does_not_matter(tmp_path: Path
 
 
 def test_blocks_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawlsim.fitting.csv_lines._BLOCK", 100)
+    monkeypatch.setattr("crawlsim.logs.read.csv_lines._BLOCK", 100)
     for number, form in enumerate(FORMS.values()):
         folder = tmp_path / str(number)
         folder.mkdir()

@@ -28,12 +28,12 @@ from log_files import (
 )
 from profiles import examples
 
-from crawlsim.fitting.csv_lines import Broken
-from crawlsim.scheduling.log import VisitLog
-from crawlsim.scheduling.reading import read_logs
-from crawlsim.scheduling.reading.history import History
-from crawlsim.scheduling.reading.rows import CHANGED, DIGEST, FAILED, OPENING, SAME, Rows
-from crawlsim.scheduling.reading.times import seconds_of
+from crawlsim.logs.read import read_logs
+from crawlsim.logs.read.csv_lines import Broken
+from crawlsim.logs.read.history import History
+from crawlsim.logs.read.log import VisitLog
+from crawlsim.logs.read.rows import CHANGED, DIGEST, FAILED, OPENING, SAME, Rows
+from crawlsim.logs.read.times import seconds_of
 
 
 def found(folder: Path, *visits: Visit) -> list[int]:

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from log_files import EXPECTED, HISTORY, A, B, at, csv, said
 
-from crawlsim.scheduling.log import ChangeLog
-from crawlsim.scheduling.reading import read_logs
+from crawlsim.logs.read import read_logs
+from crawlsim.logs.read.log import ChangeLog
 from scenarios import ScenarioError
 
 pytest.importorskip("pyarrow")

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulated_logs import DAY, YEAR, bursty_site, visit_log
 
-from crawlsim.scheduling.gaps import Gaps, gaps_of_changes, gaps_of_visits
-from crawlsim.scheduling.replay import (
+from crawlsim.logs.plan.replay import (
     Changes,
     Trial,
     Window,
@@ -22,6 +21,7 @@ from crawlsim.scheduling.replay import (
     stale_times,
     verdict_of,
 )
+from crawlsim.logs.read.gaps import Gaps, gaps_of_changes, gaps_of_visits
 
 
 @given(seed=st.integers(0, 1000), interval=st.floats(0.05, 3.0))

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from simulated_logs import DAY, START, YEAR, bursty_site, urls_of, visit_log
 
 import crawlsim
-from crawlsim.scheduling import Asked, ChangeLog, VisitLog, schedule_of, simulation
-from crawlsim.scheduling.allocation import Limits, by_delay, by_harmonic_cost
-from crawlsim.scheduling.planning import harmonic_cost, mean_delay
-from crawlsim.scheduling.replay import Changes, stale_times
-from crawlsim.scheduling.schedule import Share, reason
-from crawlsim.scheduling.simulation import simulated_plan
-from crawlsim.scheduling.writing import limits_in, schedule_text, unspent, whole_intervals
+from crawlsim.logs.plan import simulation
+from crawlsim.logs.plan.allocation import Limits, by_delay, by_harmonic_cost
+from crawlsim.logs.plan.planning import harmonic_cost, mean_delay
+from crawlsim.logs.plan.replay import Changes, stale_times
+from crawlsim.logs.plan.schedule import Share, reason
+from crawlsim.logs.plan.simulation import simulated_plan
+from crawlsim.logs.plan.writing import limits_in, schedule_text, unspent, whole_intervals
+from crawlsim.scheduling import Asked, ChangeLog, VisitLog, schedule_of
 from scenarios import ScenarioError
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from simulated_logs import bursty_site
 
-from crawlsim.scheduling.writing import HEADER
+from crawlsim.logs.plan.writing import HEADER
 from scenarios import load
 from scenarios.page_data import page_names
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crawlsim.scheduling.reading.times import in_digits
-from crawlsim.scheduling.tables import read_host_visits
-from crawlsim.scheduling.writing import limits_in
+from crawlsim.logs.plan.tables import read_host_visits
+from crawlsim.logs.plan.writing import limits_in
+from crawlsim.logs.read.times import in_digits
 from scenarios import ScenarioError
 
 DAY = 86400.0

@@ -15,8 +15,8 @@ import pytest
 from log_files import EXPECTED, FIRST, FORMS, HISTORY, A, at, csv, iso, read, write
 from test_log_forms import nutch_csv, sitemap
 
-from crawlsim.scheduling.log import VisitLog
-from crawlsim.scheduling.reading import read_logs
+from crawlsim.logs.read import read_logs
+from crawlsim.logs.read.log import VisitLog
 from scenarios import ScenarioError
 
 BOMB = (

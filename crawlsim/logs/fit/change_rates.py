@@ -1,0 +1,631 @@
+"""Posterior distributions of change rates, with a prior that pages of a host and folder share.
+
+Changes of a page are Poisson within a window of the log, and a visit says only whether there was
+one since the last visit. The rate of a page is gamma distributed around the mean of its folder;
+the logarithms of these means are normal around that of their host, and those of the hosts around
+one mean of all. All of it is computed on a grid of rates and a grid of means, where the tree of
+folders and hosts is summed exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, special, stats
+
+from crawlsim.logs.read.gaps import Gaps
+from scenarios.arrays import Array
+
+_STEP = 0.2
+"""Between grid points of the logarithm of a rate."""
+
+_MOST_PAGES = 8192
+_MOST_GAPS = 100_000
+_SHAPES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
+_SPREADS = (0.1, 0.3, 0.7, 1.4)
+_SAMPLED_BLOCKS = 10
+_SAMPLED_PAGES = 1000
+_FEWEST_PAGES = 3
+_MOST_FOLDERS = 10_000
+_TINY = 1e-300
+_TRACE = 1e-12
+_LEAST_LIKELIHOOD = np.float32(1e-30)
+_SHARP = 0.35
+_NEWTON_STEPS = 12
+_LARGEST_EXPONENT = 500.0
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which folder each page is in, and which host each folder.
+
+    Attributes
+    ----------
+    folder : ndarray of int, shape (pages,)
+    host : ndarray of int, shape (folders,)
+    """
+
+    folder: NDArray[np.int64]
+    host: NDArray[np.int64]
+
+    def of(self, pages: NDArray[np.int64]) -> Groups:
+        """The groups of some pages, numbered anew."""
+        used, folder = np.unique(self.folder[pages], return_inverse=True)
+        _, host = np.unique(self.host[used], return_inverse=True)
+        return Groups(folder, host)
+
+
+def groups_of(urls: Sequence[str] | NDArray[np.object_]) -> Groups:
+    """Host and folder of each URL; a name without a host counts its first folder as one.
+
+    Two pages are in one folder if their URLs are the same up to the last slash of the path, the
+    scheme and the query left aside.
+    """
+    import pandas as pd
+
+    names = pd.Series(np.asarray(urls, object)).str.replace(r"^[A-Za-z][\w+.-]*://", "", regex=True)
+    paths = names.str.replace(r"[?#].*$", "", regex=True, flags=re.DOTALL)
+    cut = paths.str.rpartition("/")
+    folder, folders = pd.factorize(cut[0].to_numpy(object))
+    hosts = pd.Series(np.asarray(folders, object)).str.partition("/")[0]
+    host = pd.factorize(hosts.to_numpy(object))[0].astype(np.int64)
+    return _without_small_ones(Groups(folder.astype(np.int64), host))
+
+
+def _without_small_ones(groups: Groups) -> Groups:
+    """The same with small folders of a host joined, and small hosts.
+
+    What a folder of one or two pages says of them is next to nothing, and a million of folders
+    would not fit into memory.
+    """
+    pages = np.bincount(groups.folder)
+    sizes = np.sort(pages)[::-1]
+    fewest = _FEWEST_PAGES if len(pages) <= _MOST_FOLDERS else sizes[_MOST_FOLDERS] + 1
+    small = pages < max(fewest, _FEWEST_PAGES)
+    of_host = np.bincount(groups.host[small], pages[small], int(groups.host.max()) + 1)
+    host = np.where(small & (of_host[groups.host] < fewest), -1, groups.host)
+    own = np.where(small, -2 - host, np.arange(len(pages)))  # below 0: what is left of a host
+    _, folder = np.unique(own, return_inverse=True)
+    _, first = np.unique(folder, return_index=True)
+    _, new_host = np.unique(host[first], return_inverse=True)
+    return Groups(folder[groups.folder], new_host)
+
+
+def rate_grid(gaps: Gaps) -> Array:
+    """Rates from one that no log of this length shows to one that no visit of it resolves.
+
+    Returns
+    -------
+    ndarray, shape (points,)
+        Per second, logarithmically spaced.
+    """
+    longest = max(gaps.end - gaps.begin, 1.0)
+    shortest = float(np.quantile(gaps.length, 0.05)) if len(gaps.length) else longest
+    points = int(np.ceil(np.log(20.0 * longest / shortest / 1e-3) / _STEP)) + 1
+    grid: Array = 1e-3 / longest * np.exp(_STEP * np.arange(points))
+    return grid
+
+
+def log_likelihoods(gaps: Gaps, pages: slice, grid: Array, starts: Sequence[float]) -> list[Array]:
+    """Log-likelihood of each rate for each page, from the gaps that begin in nested windows.
+
+    Parameters
+    ----------
+    gaps : Gaps
+    pages : slice
+        Of the pages that are asked for; `gaps` holds theirs only.
+    grid : ndarray, shape (points,)
+    starts : sequence of float
+        When each window begins, the shortest window first.
+
+    Returns
+    -------
+    list of ndarray, each of shape (pages, points)
+
+    Notes
+    -----
+    In single precision but for the sums: the error is below that of the grid by orders of size.
+    """
+    number = pages.stop - pages.start
+    single = grid.astype(np.float32)
+    total = np.zeros((number, len(grid)))
+    result = []
+    until = np.inf
+    for start in starts:
+        ring = (gaps.start >= start) & (gaps.start < until)
+        until = start
+        page = gaps.page[ring] - pages.start
+        length = gaps.length[ring]
+        changed = gaps.changed[ring]
+        total -= np.outer(np.bincount(page[~changed], length[~changed], number), grid)
+        page = page[changed]
+        length = length[changed].astype(np.float32)
+        for first in range(0, len(page), _MOST_GAPS):
+            part = slice(first, first + _MOST_GAPS)
+            some = page[part]
+            logs = np.log(-np.expm1(-np.outer(length[part], single)))
+            opening = np.flatnonzero(np.diff(some, prepend=-1))
+            total[some[opening]] += np.add.reduceat(logs, opening)
+        result.append(total.copy())
+    return result
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """How alike the pages of a folder are, the folders of a host, and the hosts.
+
+    Attributes
+    ----------
+    shape : float
+        Of the gamma distribution of rates within a folder.
+    folders, hosts : float
+        Standard deviations of the logarithm of the mean rate of the folders of a host, and of
+        hosts.
+    """
+
+    shape: float
+    folders: float
+    hosts: float
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The prior that all pages together give each of them.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+    rates : ndarray, shape (means, points)
+        Probability of each rate of the grid, given the mean rate of the folder.
+    means : ndarray, shape (folders, means)
+        Posterior probability of each mean rate of each folder.
+    """
+
+    hierarchy: Hierarchy
+    rates: NDArray[np.float32]
+    means: NDArray[np.float32]
+
+
+def rates_given_means(shape: float, grid: Array) -> NDArray[np.float32]:
+    """Gamma probabilities of the rates of the grid, given each mean, of the same grid.
+
+    Returns
+    -------
+    ndarray, shape (means, points)
+        Rows sum to one.
+
+    Notes
+    -----
+    No rate is impossible: without a trace of each, a page that changes every second among pages
+    that never do would have no posterior in single precision.
+    """
+    below = special.gammainc(shape, shape * cell_edges(grid) / grid[:, None])
+    cells = np.diff(below, axis=1) + _TRACE / len(grid)
+    result: NDArray[np.float32] = (cells / cells.sum(axis=1, keepdims=True)).astype(np.float32)
+    return result
+
+
+def cell_edges(grid: Array) -> Array:
+    """Ends of the cells of rates around the grid points, shape (points + 1,); the first is 0.
+
+    The last cell has no end in the prior, and its number here only serves to draw its inside.
+    """
+    edges: Array = grid[0] * np.exp(_STEP * (np.arange(len(grid) + 1) - 0.5))
+    edges[0] = 0.0
+    return edges
+
+
+def _normalised(logs: Array) -> Array:
+    """Probabilities from their logarithms, each row by itself."""
+    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    result: Array = weights / weights.sum(axis=-1, keepdims=True)
+    return result
+
+
+def _product_with(values: Array, matrix: Array) -> Array:
+    """``log(exp(values) @ matrix)`` row by row without underflow."""
+    largest = values.max(axis=-1, keepdims=True)
+    product = np.exp(values - largest) @ matrix
+    result: Array = np.log(np.maximum(product, _TINY)) + largest
+    return result
+
+
+def _spread(sd: float, means: int) -> Array:
+    """Probability of each mean below, given each mean above, shape (means, means)."""
+    apart = _STEP * (np.arange(means)[:, None] - np.arange(means))
+    return _normalised(-(apart**2) / (2 * sd**2))
+
+
+def _above(of_each: Array, sd: float) -> Array:
+    """Log-likelihoods of the mean above, from those of the means of folders or hosts."""
+    return _product_with(of_each, _spread(sd, of_each.shape[1]).T)
+
+
+def means_of_folders(of_folder: Array, groups: Groups, hierarchy: Hierarchy) -> Array:
+    """Posterior of the mean rate of each folder, from its own pages and from all others."""
+    from_folder = _above(of_folder, hierarchy.folders)
+    of_host = _sums(from_folder, groups.host, int(groups.host.max()) + 1)
+    from_host = _above(of_host, hierarchy.hosts)
+    means = of_folder.shape[1]
+    other_hosts = _normalised(from_host.sum(axis=0) - from_host)
+    prior_host = np.log(np.maximum(other_hosts @ _spread(hierarchy.hosts, means), _TINY))
+    other_folders = _normalised((prior_host + of_host)[groups.host] - from_folder)
+    prior_folder = np.log(np.maximum(other_folders @ _spread(hierarchy.folders, means), _TINY))
+    return _normalised(prior_folder + of_folder)
+
+
+def _sums(rows: Array, index: NDArray[np.int64], number: int) -> Array:
+    """Sums of the rows of each index, shape (number, columns)."""
+    pick = sparse.csr_array(
+        (np.ones(len(index)), (index, np.arange(len(index)))), shape=(number, len(index))
+    )
+    result: Array = pick @ rows
+    return result
+
+
+def _scaled_likelihood(logs: Array) -> NDArray[np.float32]:
+    """Likelihoods relative to the largest of each page, in single precision."""
+    scaled: NDArray[np.float32] = np.exp(
+        (logs - logs.max(axis=1, keepdims=True)).astype(np.float32)
+    )
+    return scaled
+
+
+def _of_page(likelihood: NDArray[np.float32], given: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Probability of what each page showed, given each mean, shape (pages, means)."""
+    result: NDArray[np.float32] = np.maximum(likelihood @ given.T, _LEAST_LIKELIHOOD)
+    return result
+
+
+def fitted_hierarchy(logs: Array, groups: Groups, grid: Array, largest_shape: float) -> Hierarchy:
+    """The hierarchy that the data make likely: the mean logarithm of each of its numbers.
+
+    Parameters
+    ----------
+    logs : ndarray, shape (pages, points)
+        Log-likelihoods.
+    groups : Groups
+        Of these pages.
+    grid : ndarray, shape (points,)
+    largest_shape : float
+        Pages of a folder are taken to differ at least as much as with this shape.
+
+    Notes
+    -----
+    The spreads have normal priors of their logarithms, with mean 0 and variance 2: with one host
+    or one folder nothing else would hold them.
+    """
+    likelihood = _scaled_likelihood(logs)
+    tried = []
+    evidence = []
+    for shape in (each for each in _SHAPES if each <= largest_shape):
+        for tree in _trees(likelihood, groups, grid, shape):
+            tried.append(tree.hierarchy)
+            # every mean of all is as likely
+            evidence.append(float(special.logsumexp(tree.of_all)) - tree.penalty)
+    mean = _normalised(np.array(evidence)) @ np.log(tried)
+    return Hierarchy(*np.exp(mean).tolist())
+
+
+class _Tree(NamedTuple):
+    """Log-likelihoods of the mean rates of folders, hosts and of all, under one hierarchy."""
+
+    hierarchy: tuple[float, float, float]
+    of_folder: Array
+    of_host: Array
+    of_all: Array
+
+    @property
+    def penalty(self) -> float:
+        """What the normal priors of the logarithms of the spreads take off."""
+        _, folders, hosts = self.hierarchy
+        return float((np.log(hosts) ** 2 + np.log(folders) ** 2) / 4)
+
+    def means(self, groups: Groups, prior: Array, shares: _Shares) -> NDArray[np.int64]:
+        """A draw of the mean rate of each folder, all from one draw of the mean of all."""
+        _, folders, hosts = self.hierarchy
+        number = len(self.of_all)
+        top = _quantiles(_normalised(self.of_all + prior)[None], shares.top)[0]
+        above = np.log(np.maximum(_spread(hosts, number)[top], _TINY))
+        host = _quantiles(_normalised(above + self.of_host), shares.hosts)
+        spread = np.log(np.maximum(_spread(folders, number), _TINY))
+        below = _normalised(spread[host[groups.host]] + self.of_folder)
+        return _quantiles(below, shares.folders)
+
+
+class _Shares(NamedTuple):
+    """Where in its distribution each draw of one set lies, from 0 to 1."""
+
+    top: Array
+    hosts: Array
+    folders: Array
+    pages: Array
+
+
+def _shares_of_draws(groups: Groups, number: int, rng: np.random.Generator) -> list[_Shares]:
+    """For each of some sets of draws; those of one mean or rate cover all of its distribution."""
+
+    def covering(rows: int) -> Array:
+        places = rng.permuted(np.tile(np.arange(number), (rows, 1)), axis=1)
+        return np.asarray((places + rng.random((rows, number))) / number)
+
+    hosts = int(groups.host.max()) + 1
+    rows = [covering(each) for each in (1, hosts, len(groups.host), len(groups.folder))]
+    return [_Shares(*(each[:, draw] for each in rows)) for draw in range(number)]
+
+
+def _quantiles(weights: Array, shares: Array) -> NDArray[np.int64]:
+    """Where in each row of probabilities a share of them lies below."""
+    ends = np.cumsum(weights, axis=1)
+    found: NDArray[np.int64] = (ends < (shares * ends[:, -1])[:, None]).sum(axis=1)
+    return found
+
+
+def _trees(
+    likelihood: NDArray[np.float32], groups: Groups, grid: Array, shape: float
+) -> Iterator[_Tree]:
+    """The hierarchies of one shape, with each spread of folders and of hosts that there can be."""
+    number_of_hosts = int(groups.host.max()) + 1
+    of_page = np.log(_of_page(likelihood, rates_given_means(shape, grid)))
+    of_folder = _sums(of_page, groups.folder, len(groups.host))
+    for folders in _SPREADS if len(groups.host) > number_of_hosts else (1.0,):
+        of_host = _sums(_above(of_folder, folders), groups.host, number_of_hosts)
+        for hosts in _SPREADS if number_of_hosts > 1 else (1.0,):
+            of_all = _above(of_host, hosts).sum(axis=0)
+            yield _Tree((shape, folders, hosts), of_folder, of_host, of_all)
+
+
+def _prior_of_mean(shape: float, grid: Array, gap: float) -> Array:
+    """Logarithm of Jeffreys' prior of the mean rate, from a page seen after one gap; sums to one.
+
+    A page has changed with probability ``p = 1 - (1 + m gap / shape)^-shape``, of which the prior
+    has the density ``(p (1 - p))^(-1/2)``: the same for each shape, so that a log that does not
+    tell shapes apart prefers none.
+    """
+    changes = grid * gap
+    logs = -shape * np.log1p(changes / shape)
+    slope = np.log(changes) + logs - np.log1p(changes / shape)
+    density = slope - (np.log(-np.expm1(logs)) + logs) / 2
+    result: Array = density - special.logsumexp(density)
+    return result
+
+
+def joint_draws(
+    logs: Array, groups: Groups, grid: Array, gap: float, number: int, rng: np.random.Generator
+) -> NDArray[np.uint8]:
+    """Draws of the rates of all pages together, as indices into the grid.
+
+    Parameters
+    ----------
+    logs : ndarray, shape (pages, points)
+        Log-likelihoods.
+    groups : Groups
+        Of these pages.
+    grid : ndarray, shape (points,)
+    gap : float
+        Seconds between two visits of a page, on average.
+    number : int
+        Of the draws.
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of int, shape (pages, number)
+
+    Notes
+    -----
+    What all pages share, the hierarchy and the means of hosts and folders, is drawn first: a mean
+    over pages is as uncertain as these are, however many pages there are. The mean of all has
+    Jeffreys' prior, since a log without a change says nothing against a rate of 0; the shape, from
+    0.1 to 12, is as likely in each cell of a grid of its logarithm.
+    """
+    likelihood = _scaled_likelihood(logs)
+    evidence: dict[tuple[float, float, float], float] = {}
+    for shape in _SHAPES:
+        prior = _prior_of_mean(shape, grid, gap)
+        for tree in _trees(likelihood, groups, grid, shape):
+            of_all = float(special.logsumexp(tree.of_all + prior))
+            evidence[tree.hierarchy] = of_all - tree.penalty
+    ends = np.cumsum(_normalised(np.array(list(evidence.values()))))
+    asked = (np.arange(number) + rng.random()) / number
+    places = np.minimum(np.searchsorted(ends, asked), len(ends) - 1)
+    chosen = defaultdict(list)
+    for draw, place in enumerate(places.tolist()):
+        chosen[list(evidence)[place]].append(draw)
+    shares = _shares_of_draws(groups, number, rng)
+    drawn = np.empty((len(logs), number), np.uint8)
+    for shape in dict.fromkeys(each[0] for each in chosen):
+        given = rates_given_means(shape, grid)
+        prior = _prior_of_mean(shape, grid, gap)
+        for tree in _trees(likelihood, groups, grid, shape):
+            for draw in chosen[tree.hierarchy]:
+                means = tree.means(groups, prior, shares[draw])
+                weights = likelihood * given[means][groups.folder]
+                drawn[:, draw] = _quantiles(weights, shares[draw].pages)
+    return drawn
+
+
+def stratified(weights: Array, number: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Stratified draws from each row of probabilities, turned by a random number of strata.
+
+    So the draws of one page cover its posterior evenly, and those of two pages at the same place
+    are independent.
+    """
+    pages, points = weights.shape
+    row = np.arange(pages)[:, None]
+    ends = np.minimum(np.cumsum(weights, axis=1), 1.0) + row
+    ends[:, -1] = np.arange(1, pages + 1)
+    turned = (np.arange(number) + rng.integers(number, size=(pages, 1))) % number
+    asked = (turned + rng.random((pages, 1))) / number + row
+    nodes = np.searchsorted(ends.ravel(), asked.ravel()).reshape(pages, number) - row * points
+    drawn: NDArray[np.uint8] = np.minimum(nodes, points - 1).astype(np.uint8)
+    return drawn
+
+
+def fitted_priors(
+    gaps: Gaps,
+    groups: Groups,
+    grid: Array,
+    starts: Sequence[float],
+    largest_shapes: Sequence[float],
+) -> list[Prior]:
+    """The prior of each of some nested windows, the shortest first.
+
+    Parameters
+    ----------
+    gaps : Gaps
+    groups : Groups
+    grid : ndarray, shape (points,)
+    starts, largest_shapes : sequence of float
+        When each window begins, and the largest shape allowed in it.
+
+    Notes
+    -----
+    The three numbers of a hierarchy come from at most ten runs of a thousand neighbouring
+    pages each; the means of the folders from all pages.
+    """
+    sample = sampled(gaps.pages)
+    some = gaps.of(sample)
+    some_groups = groups.of(sample)
+    logs = log_likelihoods(some, slice(0, len(sample)), grid, starts)
+    hierarchies = [
+        fitted_hierarchy(each, some_groups, grid, largest)
+        for each, largest in zip(logs, largest_shapes, strict=True)
+    ]
+    rates = [rates_given_means(each.shape, grid) for each in hierarchies]
+    of_folder = [np.zeros((len(groups.host), len(grid))) for _ in starts]
+    for pages, rows in gaps.blocks(_MOST_PAGES, _MOST_GAPS):
+        logs = log_likelihoods(gaps.rows(rows), pages, grid, starts)
+        for each, given, sums in zip(logs, rates, of_folder, strict=True):
+            of_page = np.log(_of_page(_scaled_likelihood(each), given))
+            sums += _sums(of_page, groups.folder[pages], len(sums))
+    return [
+        Prior(hierarchy, given, means_of_folders(sums, groups, hierarchy).astype(np.float32))
+        for hierarchy, given, sums in zip(hierarchies, rates, of_folder, strict=True)
+    ]
+
+
+def sampled(pages: int) -> NDArray[np.int64]:
+    """Pages from which a hierarchy is fitted: all of them, or runs of neighbours."""
+    if pages <= _SAMPLED_BLOCKS * _SAMPLED_PAGES:
+        return np.arange(pages)
+    begins = np.linspace(0, pages - _SAMPLED_PAGES, _SAMPLED_BLOCKS).astype(np.int64)
+    return np.unique(begins[:, None] + np.arange(_SAMPLED_PAGES))
+
+
+def posterior(prior: Prior, logs: Array, folder: NDArray[np.int64]) -> Array:
+    """Posterior probability of each rate of the grid, page by page.
+
+    Parameters
+    ----------
+    prior : Prior
+    logs : ndarray, shape (pages, points)
+        Log-likelihoods.
+    folder : ndarray of int, shape (pages,)
+
+    Returns
+    -------
+    ndarray, shape (pages, points)
+
+    Notes
+    -----
+    The mean of a folder has its posterior given all pages, this one included; given the mean, the
+    rate of the page is independent of all others.
+    """
+    likelihood = _scaled_likelihood(logs)
+    of_page = _of_page(likelihood, prior.rates)
+    weights = ((prior.means[folder] / of_page) @ prior.rates) * likelihood
+    result: Array = (weights / weights.sum(axis=1, keepdims=True)).astype(float)
+    return result
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Change rates per second, page by page: posterior means with 95 % intervals."""
+
+    rates: Array
+    low: Array
+    high: Array
+
+
+def estimates(weights: Array, grid: Array) -> Estimates:
+    """Means and central 95 % intervals of posteriors on a grid.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (pages, points)
+        Rows sum to one.
+    grid : ndarray, shape (points,)
+    """
+    rates = weights @ grid
+    edges = cell_edges(grid)
+    below = np.concatenate([np.zeros((len(weights), 1)), np.cumsum(weights, axis=1)], axis=1)
+    ends = []
+    row = np.arange(len(weights))
+    for share in (0.025, 0.975):
+        cell = np.clip((below <= share).sum(axis=1) - 1, 0, len(grid) - 1)
+        inside = (share - below[row, cell]) / np.maximum(weights[row, cell], _TINY)
+        width = edges[cell + 1] - edges[cell]
+        ends.append(np.where(cell > 0, edges[cell] + width * np.clip(inside, 0.0, 1.0), 0.0))
+    return Estimates(rates, ends[0], ends[1])
+
+
+def sharpened(
+    rough: Estimates, weights: Array, grid: Array, gaps: Gaps, pages: slice, shape: float
+) -> Estimates:
+    """The estimates of pages whose posterior is narrower than the grid can show, made exact.
+
+    Parameters
+    ----------
+    rough : Estimates
+        By the grid.
+    weights, grid
+        As of `estimates`.
+    gaps : Gaps
+        Of these pages only.
+    pages : slice
+    shape : float
+        Of the gamma prior, whose scale matters no longer.
+
+    Notes
+    -----
+    In the logarithm of the rate the posterior has one peak, found by Newton's method; a gamma
+    distribution with the same peak and curvature stands for it.
+    """
+    variance = weights @ grid**2 - rough.rates**2
+    sharp = np.flatnonzero(variance < (_SHARP * rough.rates) ** 2)
+    if not len(sharp):
+        return rough
+    index = np.full(len(rough.rates), -1)
+    index[sharp] = np.arange(len(sharp))
+    page = index[gaps.page - pages.start]
+    kept = page >= 0
+    page = page[kept]
+    length = gaps.length[kept]
+    changed = gaps.changed[kept]
+    unchanged = np.bincount(page[~changed], length[~changed], len(sharp))
+    page = page[changed]
+    length = length[changed]
+    rates = rough.rates[sharp]
+    prior_scale = rates / shape
+    for _ in range(_NEWTON_STEPS):
+        hidden = np.expm1(np.minimum(rates[page] * length, _LARGEST_EXPONENT))
+        pull = np.bincount(page, length / hidden, len(sharp)) - unchanged - 1 / prior_scale
+        bend = np.bincount(page, (length / hidden) ** 2 * (hidden + 1), len(sharp))
+        slope = rates * pull + shape
+        curvature = rates * pull - rates**2 * bend
+        rates = rates * np.exp(np.clip(-slope / np.minimum(curvature, -_TINY), -1.0, 1.0))
+    shapes = np.maximum(-curvature, 1.0)
+    means = rough.rates.copy()
+    low = rough.low.copy()
+    high = rough.high.copy()
+    means[sharp] = rates
+    low[sharp] = stats.gamma.ppf(0.025, shapes, scale=rates / shapes)
+    high[sharp] = stats.gamma.ppf(0.975, shapes, scale=rates / shapes)
+    return Estimates(means, low, high)

@@ -1,0 +1,400 @@
+"""Change rates from crawls that say only whether a page has changed since the last one.
+
+Three estimators of the rate of a Poisson process of changes: the maximum likelihood for any gaps,
+the bias-reduced one of Cho and Garcia-Molina (ACM Transactions on Internet Technology, 2003) for
+equal gaps, and the naive one, which counts changes, however many there were between two crawls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from crawlsim.logs.fit.intervals import CHI_SQUARE_95, parameters_of, shares_by_mid_p
+from crawlsim.logs.fit.page_changes import (
+    OF_NO_CHANGE,
+    names_of,
+    pages_around,
+    repeated_note,
+    unchanged_note,
+)
+from crawlsim.logs.fit.reading import Trace
+from crawlsim.logs.fit.result import Fit, Options
+from crawlsim.logs.read.columns import starts_anew
+from scenarios.arrays import Array
+from scenarios.text import counted
+
+_MOST_STEPS = 200
+_PRECISION = 1e-12
+_EQUAL = 1e-3
+_ALIKE = 0.05
+_SHORTEST_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Crawls:
+    """Gaps between crawls of the same page, and what was found at their ends.
+
+    Attributes
+    ----------
+    page : ndarray of int, shape (gaps,)
+    gap : ndarray, shape (gaps,)
+        Positive.
+    changed : ndarray of bool, shape (gaps,)
+    pages : int
+    repeated : int
+        Rows at the time of another row of the page; they count as one, changed if one says so.
+    """
+
+    page: NDArray[np.int32]
+    gap: Array
+    changed: NDArray[np.bool_]
+    pages: int
+    repeated: int
+
+    def sums(self, each: ArrayLike) -> Array:
+        """Sum over the gaps of each page, shape (pages,)."""
+        result = np.bincount(self.page, np.asarray(each, float), self.pages)
+        return result.astype(np.float64)
+
+
+def crawls_of(
+    page: NDArray[np.int32], time: Array, changed: NDArray[np.bool_], pages: int
+) -> Crawls:
+    """The gaps of a crawl log; the first crawl of a page only says when watching began.
+
+    Parameters
+    ----------
+    page, time, changed : ndarray, shape (rows,)
+        In any order.
+    pages : int
+    """
+    rows = len(page)
+    page, time, changed = in_order(page, time, changed)
+    same = np.flatnonzero(np.diff(page) == 0)
+    return Crawls(page[same], np.diff(time)[same], changed[same + 1], pages, rows - len(page))
+
+
+def in_order(
+    page: NDArray[np.int32], time: Array, changed: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], Array, NDArray[np.bool_]]:
+    """The crawls by page and time; those of a page at one time are one, changed if one says so."""
+    order = np.lexsort((time, page))
+    page = page[order]
+    time = time[order]
+    changed = changed[order]
+    starts = np.flatnonzero(starts_anew(page, time))
+    any_changed = np.logical_or.reduceat(changed, starts) if len(starts) else changed
+    return page[starts], time[starts], any_changed
+
+
+@dataclass(frozen=True)
+class CrawlRates:
+    """Change rates of pages with at least one gap.
+
+    Attributes
+    ----------
+    index : ndarray of int, shape (pages,)
+        Which pages of the log.
+    crawls, changes : ndarray of int
+        Gaps, and those that ended with a change.
+    rates : ndarray
+        Maximum likelihood; of a page that never changed half a change in the time that it was
+        watched, of one that always had, with one more gap of its mean length without a change.
+    standard_errors : ndarray
+        From the expected Fisher information ``sum t^2 / (e^(mu t) - 1)`` at the rate.
+    low, high : ndarray
+        95 % intervals: `equal_gap_interval` where gaps are equal, else the likelihood ratio. `low`
+        is 0 for a page that never changed, `high` infinite for one that always did; at the other
+        end what was seen has the probability 0.05, as by the mid-P.
+    bias_reduced, bias_reduced_low, bias_reduced_high : ndarray
+        Cho and Garcia-Molina's, as if all gaps had their mean length; 95 % intervals.
+    naive : ndarray
+        Changes per unit time.
+    equal_gaps : ndarray of bool
+        Whether all gaps of the page are equal to a thousandth.
+    """
+
+    index: NDArray[np.int64]
+    crawls: NDArray[np.int64]
+    changes: NDArray[np.int64]
+    rates: Array
+    standard_errors: Array
+    low: Array
+    high: Array
+    bias_reduced: Array
+    bias_reduced_low: Array
+    bias_reduced_high: Array
+    naive: Array
+    equal_gaps: NDArray[np.bool_]
+
+    @property
+    def never(self) -> NDArray[np.bool_]:
+        """Pages that were never seen to change."""
+        return np.equal(self.changes, 0)
+
+    @property
+    def always(self) -> NDArray[np.bool_]:
+        """Pages that had changed at every crawl."""
+        return np.equal(self.changes, self.crawls)
+
+
+def cho_garcia_molina(changes: ArrayLike, crawls: ArrayLike, gap: ArrayLike) -> Array:
+    """The bias-reduced rate ``-ln((n - X + 1/2) / (n + 1/2)) / gap`` for equal gaps.
+
+    Parameters
+    ----------
+    changes, crawls : array_like
+        X of n gaps ended with a change.
+    gap : array_like
+    """
+    changes = np.asarray(changes, float)
+    crawls = np.asarray(crawls, float)
+    result: Array = -np.log((crawls - changes + 0.5) / (crawls + 0.5)) / np.asarray(gap, float)
+    return result
+
+
+def equal_gap_interval(
+    changes: ArrayLike, crawls: ArrayLike, gap: ArrayLike
+) -> tuple[Array, Array]:
+    """The 95 % interval of the rate for equal gaps, from that of the share that changed.
+
+    Notes
+    -----
+    By the mid-P (`shares_by_mid_p`). Exact sums over the binomial law: for 10 to 50 gaps and rate ×
+    gap from 0.02 to 3 it covers at least 92.4 %. It covers more than 97 % where fewer than about
+    five changes, or gaps without one, are expected: no interval can do else there.
+    """
+    low, high = shares_by_mid_p(changes, crawls)
+    with np.errstate(divide="ignore"):
+        lowest: Array = -np.log1p(-low) / np.asarray(gap, float)
+        highest: Array = -np.log1p(-high) / np.asarray(gap, float)
+    return lowest, highest
+
+
+def likely_rates(crawls: Crawls) -> CrawlRates:
+    """Change rates by censored maximum likelihood, with the other estimators beside them.
+
+    Raises
+    ------
+    ValueError
+        If no page was crawled twice.
+
+    Notes
+    -----
+    The rate solves ``sum_changed t / (e^(mu t) - 1) = sum_unchanged t`` (Cho and Garcia-Molina).
+
+    A page that never changed has the likelihood of a Poisson process watched for the sum of its
+    gaps, which is largest at 0. Its rate is Jeffreys', as in `change_rates`. A page that had
+    changed at every crawl gets one more gap, without a change.
+    """
+    counts = np.bincount(crawls.page, minlength=crawls.pages)
+    index = np.flatnonzero(counts)
+    if not len(index):
+        raise ValueError("no page was crawled twice")
+    renumbered = np.zeros(crawls.pages, np.int32)
+    renumbered[index] = np.arange(len(index), dtype=np.int32)
+    log = Crawls(renumbered[crawls.page], crawls.gap, crawls.changed, len(index), crawls.repeated)
+    number = counts[index]
+    changes = log.sums(log.changed).astype(np.int64)
+    total = log.sums(log.gap)
+    mean_gap = total / number
+    always = np.flatnonzero(changes == number)
+    closed = replace(
+        log,
+        page=np.concatenate([log.page, always.astype(np.int32)]),
+        gap=np.concatenate([log.gap, mean_gap[always]]),
+        changed=np.concatenate([log.changed, np.zeros(len(always), bool)]),
+    )
+    rates = _root(closed, changes)
+    spread = log.sums((log.gap - mean_gap[log.page]) ** 2) / number
+    equal = np.sqrt(spread) <= _EQUAL * mean_gap
+    exact = equal_gap_interval(changes, number, mean_gap)
+    likely = _likelihood_interval(log, number, changes, rates)
+    low, high = (np.where(equal, *ends) for ends in zip(exact, likely, strict=True))
+    information = log.sums(_over_expm1(rates[log.page] * log.gap) * log.gap**2)
+    return CrawlRates(
+        index=index,
+        crawls=number,
+        changes=changes,
+        rates=rates,
+        standard_errors=1.0 / np.sqrt(information),
+        low=low,
+        high=high,
+        bias_reduced=cho_garcia_molina(changes, number, mean_gap),
+        bias_reduced_low=exact[0],
+        bias_reduced_high=exact[1],
+        naive=changes / total,
+        equal_gaps=equal,
+    )
+
+
+def _over_expm1(x: Array) -> Array:
+    """1 / (e^x - 1), which is 0 far out."""
+    with np.errstate(over="ignore"):
+        result: Array = 1.0 / np.expm1(x)
+    return result
+
+
+def _root(log: Crawls, changes: NDArray[np.int64]) -> Array:
+    """The rates, by Newton's method from the naive ones; of pages without a change Jeffreys'.
+
+    The score ``sum_changed t / (e^(mu t) - 1) - sum_unchanged t`` decreases and is convex, and at
+    the naive rate it is not negative, since x / (e^x - 1) >= 1 - x: the iterates only increase.
+    Without a change it is negative everywhere, and the first step is none.
+    """
+    rates: Array = np.where(changes > 0, changes, OF_NO_CHANGE) / log.sums(log.gap)
+    seen = Crawls(log.page[log.changed], log.gap[log.changed], log.changed, log.pages, 0)
+    unchanged = log.sums(np.where(log.changed, 0.0, log.gap))
+    for _ in range(_MOST_STEPS):
+        inverse = _over_expm1(rates[seen.page] * seen.gap)
+        score = seen.sums(seen.gap * inverse) - unchanged
+        slope = seen.sums(seen.gap**2 * inverse * (1.0 + inverse))
+        with np.errstate(divide="ignore"):
+            step = score / slope
+        rates = rates + np.maximum(step, 0.0)
+        if (step <= _PRECISION * rates).all():
+            break
+    return rates
+
+
+def _likelihood(log: Crawls, rates: Array) -> tuple[Array, Array]:
+    """Log-likelihood of each page, and its derivative by the logarithm of the rate."""
+    x = rates[log.page] * log.gap
+    inverse = _over_expm1(x)
+    with np.errstate(divide="ignore"):
+        change = np.log(-np.expm1(-x))
+    value = np.where(log.changed, change, -x)
+    slope = np.where(log.changed, x * inverse, -x)
+    return log.sums(value), log.sums(slope)
+
+
+def _likelihood_interval(
+    log: Crawls, number: NDArray[np.int64], changes: NDArray[np.int64], rates: Array
+) -> tuple[Array, Array]:
+    """Where twice the log-likelihood is 3.84 below its maximum.
+
+    Pages that never or always changed have none, and there the other end is where that has the
+    probability 0.05: 3.00 over the time watched, for a page that never changed.
+    It is concave in the logarithm of the rate, so Newton's method converges from one side.
+    """
+    never = changes == 0
+    always = changes == number
+    top = _likelihood(log, rates)[0]
+    goal = np.where(never | always, np.log(_ALIKE), top - CHI_SQUARE_95 / 2)
+    width = np.minimum(1.96 / np.sqrt(np.maximum(changes, 1)), 2.0)
+    low = _crossing(log, rates * np.exp(-width), goal)
+    high = _crossing(log, rates * np.exp(width), goal)
+    return np.where(never, 0.0, low), np.where(always, np.inf, high)
+
+
+def _crossing(log: Crawls, rates: Array, goal: Array) -> Array:
+    """Rates with a given log-likelihood, from a start on the wanted side of the maximum."""
+    logs = np.log(rates)
+    for _ in range(_MOST_STEPS):
+        value, slope = _likelihood(log, np.exp(logs))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.clip(np.nan_to_num((goal - value) / slope), -2.0, 2.0)
+        logs = logs + step
+        if (np.abs(step) < 1e-9).all():
+            break
+    result: Array = np.exp(logs)
+    return result
+
+
+def fit_crawls(trace: Trace, options: Options) -> Fit:
+    """Change rates by censored maximum likelihood, the other estimators beside them.
+
+    Raises
+    ------
+    ValueError
+        If no page was crawled twice.
+    """
+    crawls = crawls_of(trace.page, trace.values, trace.changed, len(trace.pages))
+    crawls, brief = _watched_long(crawls, options.shortest)
+    rates = likely_rates(crawls)
+    names = names_of(trace, rates.index)
+    likely = (rates.rates, rates.low, rates.high, rates.standard_errors)
+    reduced = (rates.bias_reduced, rates.bias_reduced_low, rates.bias_reduced_high)
+    values = rates.rates.tolist()
+    return Fit(
+        kind="crawls",
+        section="pages",
+        trace=trace,
+        parameters=(
+            *parameters_of("change_rate", names, *likely),
+            *parameters_of("bias_reduced_rate", names, *reduced),
+            *parameters_of("naive_rate", names, rates.naive),  # no interval would be right
+        ),
+        summary={
+            "pages": len(rates.index),
+            "left_out": len(trace.pages) - len(rates.index),
+            "gaps": int(rates.crawls.sum()),
+            "never_changed": int(rates.never.sum()),
+            "always_changed": int(rates.always.sum()),
+            "median_rate": float(np.median(rates.rates)),
+            "largest_rate": float(rates.rates.max()),
+            "naive_over_likely": float(np.median(rates.naive / rates.rates)),
+        },
+        notes=tuple(_notes(rates, crawls.repeated, len(trace.pages), brief)),
+        changes={"pages.change_rates": values},
+        system=pages_around(values),
+        details=rates,
+    )
+
+
+def _watched_long(crawls: Crawls, shortest: float | None) -> tuple[Crawls, int]:
+    """The gaps of the pages that were watched long enough, and how many pages were not.
+
+    By default for a tenth of the median page's time: of a page that was watched for seconds a
+    single change makes the largest rate of all.
+    """
+    watched = crawls.sums(crawls.gap)
+    seen = watched > 0
+    if not seen.any():
+        return crawls, 0
+    least = _SHORTEST_SHARE * float(np.median(watched[seen])) if shortest is None else shortest
+    kept = watched >= least
+    rows = kept[crawls.page]
+    long = replace(
+        crawls, page=crawls.page[rows], gap=crawls.gap[rows], changed=crawls.changed[rows]
+    )
+    return long, int((seen & ~kept).sum())
+
+
+def _notes(rates: CrawlRates, repeated: int, pages: int, brief: int) -> list[str]:
+    notes = repeated_note(repeated)
+    if brief:
+        were = "was" if brief == 1 else "were"
+        notes.append(
+            f"{counted(brief, 'page')} {were} watched for too short a time (--shortest) and left "
+            "out."
+        )
+    once = pages - len(rates.index) - brief
+    if once:
+        were = "was crawled once only and is" if once == 1 else "were crawled once only and are"
+        notes.append(f"{counted(once, 'page')} {were} left out.")
+    if rates.never.any():
+        notes.append(unchanged_note(rates.never))
+    always = int(rates.always.sum())
+    if always:
+        notes.append(
+            f"{counted(always, 'page')} had changed at every crawl: the likelihood has no maximum. "
+            "Their rate has one more gap, of their mean length, without a change; the interval has "
+            "no upper end. Crawl them more often to learn more."
+        )
+    share = float(np.median(rates.naive / rates.rates))
+    notes.append(
+        f"Counting changes as seen would give {share:.0%} of the rate, by the median over pages: "
+        "of several changes between two crawls only one is seen."
+    )
+    if not rates.equal_gaps.all():
+        irregular = int((~rates.equal_gaps).sum())
+        notes.append(
+            f"The gaps between the crawls of {counted(irregular, 'page')} are irregular. The "
+            "bias-reduced rate is for equal gaps: of irregular ones it takes the mean, and its "
+            "interval does not hold; take change_rate, which uses each gap."
+        )
+    return notes

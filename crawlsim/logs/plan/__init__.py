@@ -1,0 +1,9 @@
+"""From a history to a schedule that a crawler can load.
+
+`schedule_of` makes the schedule, `schedule_text` the file.
+"""
+
+from crawlsim.logs.plan.schedule import Asked, Schedule, schedule_of
+from crawlsim.logs.plan.writing import schedule_text
+
+__all__ = ["Asked", "Schedule", "schedule_of", "schedule_text"]

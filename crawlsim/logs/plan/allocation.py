@@ -1,0 +1,352 @@
+"""How often each page is visited: rules that share out a budget within limits of pages and hosts.
+
+Every rule gives each page a rate of visits that falls with the price of a visit. The price of a
+host that may not be visited more often is raised until its pages keep to the limit, and the price
+of all until the budget is spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special
+
+from crawlsim.logs.plan.quantities import in_words
+from scenarios import ScenarioError
+from scenarios.arrays import Array
+from scenarios.text import counted
+
+DAY = 86400.0
+
+_LOWEST = -7.0
+_HIGHEST = 9.0
+_STEP = 0.25
+_TINY = 1e-200
+_FARTHEST = 600.0
+_SLOPE = 1e-4
+_HALVINGS = 45
+_MOST_PAGES = 8192
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a crawler can and may do.
+
+    Attributes
+    ----------
+    budget : float
+        Visits per second, all pages together.
+    least, most : float or ndarray, shape (pages,)
+        Visits per second of one page.
+    host : ndarray of int, shape (pages,)
+    host_budgets : ndarray, shape (hosts,)
+        Visits per second of each host; infinite where there is no limit.
+    """
+
+    budget: float
+    least: float | Array
+    most: float | Array
+    host: NDArray[np.int64]
+    host_budgets: Array
+
+
+def refuse_what_cannot_be(
+    limits: Limits, host_names: NDArray[np.object_], option: str = "--max"
+) -> None:
+    """Refuse limits that no schedule keeps; those of a page are the same for all.
+
+    Parameters
+    ----------
+    limits : Limits
+    host_names : ndarray of str, shape (hosts,)
+    option : str
+        That set the longest time between two visits.
+
+    Raises
+    ------
+    ScenarioError
+        Naming the option, and the nearest value that is possible.
+    """
+    least = float(np.max(limits.least))
+    most = float(np.max(limits.most))
+    number = np.bincount(limits.host, minlength=len(limits.host_budgets))
+    pages = int(number.sum())
+    asked = f"{limits.budget * DAY:.6g}/day"
+    longest = in_words(1 / least) if least > 0 else ""
+    if pages * least > limits.budget * (1 + _ROUNDING):
+        raise ScenarioError(
+            option,
+            longest,
+            f"{counted(pages, 'page')} {'needs' if pages == 1 else 'need'} at least "
+            f"{_above(pages * least * DAY)} visits a day, and --visits allows {asked}",
+        )
+    short = np.flatnonzero(number * least > limits.host_budgets * (1 + _ROUNDING))
+    if len(short):
+        name = host_names[short[0]]
+        need = number[short[0]] * least
+        raise ScenarioError(
+            option,
+            longest,
+            f"the pages of {name} need at least {_above(need * DAY)} visits a day, and the host "
+            f"allows {limits.host_budgets[short[0]] * DAY:.6g}",
+        )
+    there = number > 0
+    possible = float(np.minimum(number[there] * most, limits.host_budgets[there]).sum())
+    if possible < limits.budget * (1 - _ROUNDING):
+        kept = []
+        if np.isfinite(most):
+            kept.append(f"at least {in_words(1 / most)} between two visits of a page")
+        if np.isfinite(limits.host_budgets).any():
+            kept.append("the limits of the hosts")
+        allowed = f"visits no more often than {possible * DAY:.6g}/day keep to {' and '.join(kept)}"
+        raise ScenarioError("--visits", asked, allowed)
+
+
+def _above(number: float) -> str:
+    """A number rounded up, so that the value named is enough."""
+    digits = max(0, 5 - int(np.floor(np.log10(number))))
+    return f"{np.ceil(number * 10**digits) / 10**digits:.{digits}f}"
+
+
+def shared_out(visits_at: Callable[[Array], Array], limits: Limits) -> Array:
+    """Visits per second of each page under a rule.
+
+    Parameters
+    ----------
+    visits_at : callable
+        Visits per second of each page, given the logarithm of the price of a visit to each;
+        continuous and falling.
+    limits : Limits
+        As `refuse_what_cannot_be` let them pass.
+
+    Returns
+    -------
+    ndarray, shape (pages,)
+        Sums to the budget.
+    """
+
+    def visits(prices: Array | float) -> Array:
+        return np.clip(visits_at(prices + no_price), limits.least, limits.most)
+
+    def together(price: float) -> Array:
+        return visits(np.maximum(price, own[limits.host]))
+
+    no_price = np.zeros(len(limits.host))
+    own = np.full(len(limits.host_budgets), -np.inf)
+    limited = np.isfinite(limits.host_budgets)
+    if limited.any():
+        own = np.where(limited, _prices_of_hosts(visits, limits), -np.inf)
+    low, high = _bracket(lambda price: together(price).sum() - limits.budget)
+    if low == high:
+        return together(low)
+    price = optimize.brentq(
+        lambda each: together(each).sum() - limits.budget, low, high, xtol=1e-14
+    )
+    return together(price)
+
+
+def _prices_of_hosts(visits: Callable[[Array], Array], limits: Limits) -> Array:
+    """Logarithm of the least price at which each host is within its limit."""
+    hosts = len(limits.host_budgets)
+    lows = np.full(hosts, -_FARTHEST)
+    highs = np.full(hosts, _FARTHEST)
+    for _ in range(_HALVINGS):
+        middle = (lows + highs) / 2
+        sums = np.bincount(limits.host, visits(middle[limits.host]), hosts)
+        over = sums > limits.host_budgets
+        lows = np.where(over, middle, lows)
+        highs = np.where(over, highs, middle)
+    return highs
+
+
+def _bracket(surplus: Callable[[float], float]) -> tuple[float, float]:
+    """Two prices, of which one is too low and the other too high; twice the same if it is right."""
+    low = -1.0
+    high = 1.0
+    while surplus(low) < 0 and low > -_FARTHEST:
+        low *= 2
+    while surplus(high) > 0 and high < _FARTHEST:
+        high *= 2
+    if surplus(low) <= 0:
+        return low, low
+    return (high, high) if surplus(high) >= 0 else (low, high)
+
+
+def evenly(limits: Limits) -> Array:
+    """Every page as often as every other, as far as the limits allow."""
+    return shared_out(lambda prices: np.exp(-prices), limits)
+
+
+def in_proportion(rates: Array, limits: Limits) -> Array:
+    """Every page in proportion to its change rate."""
+    return shared_out(lambda prices: rates * np.exp(-prices), limits)
+
+
+def by_harmonic_cost(rates: Array, weights: Array, limits: Limits) -> Array:
+    """The rule of LambdaCrawl, whose cost is the harmonic number of the changes not yet seen.
+
+    Notes
+    -----
+    The positive root f of ``f (f + r) = w r / price``, where a page that changes at rate r is
+    visited at the times of a Poisson process (Kolobov, Peres, Lu and Horvitz, NeurIPS 2019).
+    """
+
+    def visits(prices: Array) -> Array:
+        worth = weights * np.exp(-prices)
+        result: Array = 2 * worth / (1 + np.sqrt(1 + 4 * worth / rates))
+        return result
+
+    return shared_out(visits, limits)
+
+
+def by_random_visits(rates: Array, weights: Array, limits: Limits) -> Array:
+    """The rule that is best for freshness if visits are Poisson: ``sqrt(w r / price) - r`` or 0.
+
+    Notes
+    -----
+    Azar, Horvitz, Lubetzky, Peres and Shahaf, Tractable near-optimal policies for crawling, PNAS
+    2018.
+    """
+
+    def visits(prices: Array) -> Array:
+        return np.maximum(np.sqrt(weights * rates * np.exp(-prices)) - rates, 0.0)
+
+    return shared_out(visits, limits)
+
+
+def by_delay(rates: Array, weights: Array, limits: Limits) -> Array:
+    """The visits that make the mean time from a change to the visit that finds it shortest.
+
+    Notes
+    -----
+    At equal intervals that time is half an interval, so that ``sum w r / (2 f)`` is least where
+    visits are as the roots of ``w r``; of uncertain rates their means count.
+    """
+    worth = np.sqrt(weights * rates)
+    return shared_out(lambda prices: worth * np.exp(-prices), limits)
+
+
+RULES_OF_OTHERS: Mapping[str, Callable[[Array, Array, Limits], Array]] = {
+    "lambdacrawl": by_harmonic_cost,
+    "azar": by_random_visits,
+    "proportional": lambda rates, _weights, limits: in_proportion(rates, limits),
+    "uniform": lambda _rates, _weights, limits: evenly(limits),
+}
+"""Visits from change rates, weights and limits, by names that can be asked for."""
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What one more visit of a page is worth, for each of some rates of visits.
+
+    Attributes
+    ----------
+    log_visits : ndarray, shape (points,)
+        Equally spaced logarithms of visits per second, increasing.
+    log_values : ndarray, shape (pages, points)
+        Logarithms of the gain of expected freshness, which falls with the visits.
+    """
+
+    log_visits: Array
+    log_values: NDArray[np.float32]
+
+    def visits(self, prices: Array) -> Array:
+        """Visits of each page at which one more is worth its price, within the grid."""
+        logs = np.empty(len(prices))
+        for first in range(0, len(prices), _MOST_PAGES):
+            part = slice(first, first + _MOST_PAGES)
+            logs[part] = self._log_visits_of(self.log_values[part], prices[part])
+        result: Array = np.exp(logs)
+        return result
+
+    def _log_visits_of(self, values: NDArray[np.float32], prices: Array) -> Array:
+        above = (values > prices[:, None]).sum(axis=1)
+        right = np.clip(above, 1, len(self.log_visits) - 1)
+        row = np.arange(len(prices))
+        before = values[row, right - 1].astype(float)
+        after = values[row, right].astype(float)
+        inside = np.clip((before - prices) / np.maximum(before - after, _TINY), 0.0, 1.0)
+        result: Array = self.log_visits[right - 1] + inside * _STEP
+        return result
+
+
+def visit_grid(visits_of_a_page: float) -> Array:
+    """Logarithms of visits per second around the mean of all pages."""
+    middle = np.log(visits_of_a_page)
+    logs: Array = middle + np.arange(_LOWEST, _HIGHEST, _STEP)
+    return logs
+
+
+def values_of_visits(weights: Array, grid: Array, log_visits: Array) -> NDArray[np.float32]:
+    """Logarithms of the gain of expected freshness by one more visit per second.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (pages, points)
+        Posterior probabilities of the change rates in `grid`.
+    grid : ndarray, shape (points,)
+    log_visits : ndarray, shape (visits,)
+
+    Notes
+    -----
+    A page that changes at rate r and is visited f times per second at equal intervals is fresh for
+    a share ``(f / r) (1 - exp(-r / f))`` of the time (coffman1998, Theorem 3.3), with derivative
+    ``(1 - (1 + x) exp(-x)) / r`` at ``x = r / f``: the distribution function of an Erlang law.
+    Where ten visits of a page would be as useless as one, a slight fall is put in, so that each
+    number of visits has its price.
+    """
+    ratio = grid[:, None] / np.exp(log_visits)
+    gain = special.gammainc(2.0, ratio) / grid[:, None]
+    values = np.log(np.maximum(weights @ gain, _TINY)) - _SLOPE * np.arange(len(log_visits))
+    single: NDArray[np.float32] = values.astype(np.float32)
+    return single
+
+
+def by_freshness(worth: Worth, importance: Array, limits: Limits) -> Array:
+    """The visits that make the expected freshness largest.
+
+    Parameters
+    ----------
+    worth : Worth
+    importance : ndarray, shape (pages,)
+        Weight of each page.
+    limits : Limits
+    """
+    logs = np.log(np.maximum(importance, _TINY))
+    return shared_out(lambda prices: worth.visits(prices - logs), limits)
+
+
+def in_tiers(visits: Array, tiers: Array, budget: float) -> Array:
+    """The visits of each page moved to a rate of a crawler that knows only a few.
+
+    Parameters
+    ----------
+    visits : ndarray, shape (pages,)
+        Between the least and the largest of the tiers.
+    tiers : ndarray, shape (tiers,)
+        Rates of visits, increasing.
+    budget : float
+
+    Returns
+    -------
+    ndarray, shape (pages,)
+        Spends the budget but for what one page more would cost.
+
+    Notes
+    -----
+    A page goes up where its place between two tiers is above a threshold, one for all pages.
+    """
+    lower = np.clip(np.searchsorted(tiers, visits, "right") - 1, 0, len(tiers) - 1)
+    upper = np.minimum(lower + 1, len(tiers) - 1)
+    step = tiers[upper] - tiers[lower]
+    place = np.where(step > 0, (visits - tiers[lower]) / np.where(step > 0, step, 1.0), 0.0)
+    order = np.argsort(-place, kind="stable")
+    spent = tiers[lower].sum() + np.cumsum(step[order])
+    raised = order[: int(np.searchsorted(spent, budget * (1 + _ROUNDING), "right"))]
+    result = tiers[lower]
+    result[raised] = tiers[upper][raised]
+    return result

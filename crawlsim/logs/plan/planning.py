@@ -1,0 +1,271 @@
+"""A plan: how often each page is visited, from what a log says of its changes.
+
+The method, and what each part of it is for, is in docs/scheduling.md. In short: next year's rate of
+a page is taken to be that of the last 1, 2, 3, 5 or 10 years, each as likely as the others, with
+the uncertainty of each; the visits that make the expected freshness largest are mixed with a share
+spread evenly, which pays where a site begins to live that was asleep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawlsim.logs.fit.change_rates import (
+    Estimates,
+    Groups,
+    estimates,
+    fitted_priors,
+    joint_draws,
+    log_likelihoods,
+    posterior,
+    rate_grid,
+    sampled,
+    sharpened,
+    stratified,
+)
+from crawlsim.logs.plan import allocation
+from crawlsim.logs.plan.allocation import Limits, Worth
+from crawlsim.logs.read.gaps import YEAR, Gaps, window_starts
+from scenarios.arrays import Array
+
+DRAWS = 240
+"""Posterior draws of each change rate; a whole number of them for each number of windows."""
+
+EVEN_SHARE = 0.25
+"""Of the budget, spread evenly over the pages where a log is long enough."""
+
+CAUTIOUS_SHARE = 0.5
+"""The same where little is known."""
+
+OBJECTIVES = ("freshness", "delay", "harmonic")
+"""What visits make best: the share of time up to date, the mean time from a change to the visit
+that finds it, or the sum over pages of ln(1 + changes per visit)."""
+
+_BY_RATES = {"delay": allocation.by_delay, "harmonic": allocation.by_harmonic_cost}
+
+_SHORT_HISTORY = 1.5
+_LONG_HISTORY = 2.5
+
+_MOST_PAGES = 8192
+_MOST_GAPS = 100_000
+_MOST_TOGETHER = 3000
+_LARGEST_SHAPE_OF_A_PLAN = 0.55
+_LARGEST_SHAPE = 4.0
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a log says of the change rates of its pages, and what visits of them are worth.
+
+    Attributes
+    ----------
+    grid : ndarray, shape (points,)
+        Change rates per second.
+    draws : ndarray of int, shape (pages, DRAWS)
+        Draws of next year's rate of each page, as indices into `grid`; the first of them are by the
+        shortest window, and so on. Of many pages each is drawn by itself.
+    sampled : ndarray of int, shape (some,)
+        Pages, all of them where they are not too many.
+    together : ndarray of int, shape (some, DRAWS)
+        Draws of their rates together, with what they share drawn too.
+    worth : Worth
+        Of visits, next year's rate being uncertain.
+    estimates : Estimates
+        Rates over the whole log.
+    """
+
+    grid: Array
+    draws: NDArray[np.uint8]
+    sampled: NDArray[np.int64]
+    together: NDArray[np.uint8]
+    worth: Worth
+    estimates: Estimates
+
+
+def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int = 0) -> Forecast:
+    """What a log says of its pages.
+
+    Parameters
+    ----------
+    gaps : Gaps
+    groups : Groups
+    visits_of_a_page : float
+        Visits per second of a page, on average.
+    seed : int
+        Of the draws.
+
+    Notes
+    -----
+    The shape of the prior is at most 0.55 for the plan: many pages that change in one sweep over a
+    site make its pages look more alike than they are, since the likelihood takes them for so many
+    independent changes. The estimates over the whole log have no such limit.
+    """
+    grid = rate_grid(gaps)
+    starts = window_starts(gaps)
+    whole = [*starts, min(gaps.begin, starts[-1])]
+    shapes = [_LARGEST_SHAPE_OF_A_PLAN] * len(starts) + [_LARGEST_SHAPE]
+    priors = fitted_priors(gaps, groups, grid, whole, shapes)
+    log_visits = allocation.visit_grid(visits_of_a_page)
+    values = np.empty((gaps.pages, len(log_visits)), np.float32)
+    draws = np.empty((gaps.pages, DRAWS), np.uint8)
+    every = Estimates(*(np.empty(gaps.pages) for _ in range(3)))
+    rng = np.random.default_rng(seed)
+    for pages, rows in gaps.blocks(_MOST_PAGES, _MOST_GAPS):
+        some = gaps.rows(rows)
+        folder = groups.folder[pages]
+        logs = log_likelihoods(some, pages, grid, whole)
+        by_window = [
+            posterior(prior, each, folder) for prior, each in zip(priors, logs, strict=True)
+        ]
+        of_all = by_window.pop()
+        values[pages] = allocation.values_of_visits(np.mean(by_window, axis=0), grid, log_visits)
+        for index, weights in enumerate(by_window):
+            own = slice(index * DRAWS // len(starts), (index + 1) * DRAWS // len(starts))
+            draws[pages, own] = stratified(weights, own.stop - own.start, rng)
+        rough = estimates(of_all, grid)
+        sharp = sharpened(rough, of_all, grid, some, pages, priors[-1].hierarchy.shape)
+        every.rates[pages] = sharp.rates
+        every.low[pages] = sharp.low
+        every.high[pages] = sharp.high
+    sample = sampled(gaps.pages)
+    if len(sample) > _MOST_TOGETHER:
+        sample = sample[np.linspace(0, len(sample) - 1, _MOST_TOGETHER).astype(np.int64)]
+    shared = groups.of(sample)
+    of_sample = log_likelihoods(gaps.of(sample), slice(0, len(sample)), grid, starts)
+    number = DRAWS // len(starts)
+    together = np.concatenate(
+        [joint_draws(each, shared, grid, gaps.interval, number, rng) for each in of_sample],
+        axis=1,
+    )
+    if len(sample) == gaps.pages:
+        draws = together
+    return Forecast(grid, draws, sample, together, Worth(log_visits, values), every)
+
+
+def even_share_of(gaps: Gaps) -> float:
+    """Share of the budget that is spread evenly: less of it where a log of more years speaks.
+
+    Notes
+    -----
+    The worst years that were replayed are those in which a young site is built anew, which a log
+    of a year cannot foresee.
+    """
+    years = (gaps.end - gaps.begin) / YEAR
+    known = np.clip((years - _SHORT_HISTORY) / (_LONG_HISTORY - _SHORT_HISTORY), 0.0, 1.0)
+    return float(CAUTIOUS_SHARE + known * (EVEN_SHARE - CAUTIOUS_SHARE))
+
+
+def planned(
+    forecast: Forecast,
+    importance: Array,
+    limits: Limits,
+    even_share: float,
+    objective: str = "freshness",
+) -> Array:
+    """Visits per second of each page.
+
+    Parameters
+    ----------
+    forecast : Forecast
+    importance : ndarray, shape (pages,)
+    limits : Limits
+    even_share : float
+        Of the budget, spread evenly; the limits hold for both parts together.
+    objective : str
+        One of `OBJECTIVES`.
+    """
+    even = allocation.evenly(limits)
+    if even_share == 1:
+        return even
+    left = 1 - even_share
+    of_hosts = np.bincount(limits.host, even, len(limits.host_budgets))
+    rest = replace(
+        limits,
+        least=np.maximum(limits.least - even_share * even, 0.0) / left,
+        most=(limits.most - even_share * even) / left,
+        host_budgets=(limits.host_budgets - even_share * of_hosts) / left,
+    )
+    if objective == "freshness":
+        best = allocation.by_freshness(forecast.worth, importance, rest)
+    else:
+        best = _BY_RATES[objective](forecast.estimates.rates, importance, rest)
+    result: Array = np.clip(left * best + even_share * even, limits.least, limits.most)
+    return result
+
+
+def stale_share(rates: Array, visits: Array) -> Array:
+    """Share of time for which pages are out of date, if they are visited at equal intervals.
+
+    Parameters
+    ----------
+    rates, visits : ndarray
+        Changes, of a Poisson process, and visits per second.
+    """
+    ratio = rates / visits
+    result: Array = 1 + np.expm1(-ratio) / ratio
+    return result
+
+
+def mean_delay(rates: Array, visits: Array, importance: Array) -> float:
+    """Mean seconds from a change to the visit that finds it, changes weighted by importance."""
+    changes = importance * rates
+    return float((changes / (2 * visits)).sum() / changes.sum())
+
+
+def harmonic_cost(rates: Array, visits: Array, importance: Array) -> float:
+    """Weighted mean over pages of ``ln(1 + r / f)``, LambdaCrawl's cost but for a constant."""
+    return float(importance @ np.log1p(rates / visits) / importance.sum())
+
+
+def stale_shares(forecast: Forecast, visits: Array, importance: Array) -> Array:
+    """Expected share of time out of date, for each draw of all rates together, shape (DRAWS,).
+
+    Parameters
+    ----------
+    forecast : Forecast
+    visits : ndarray, shape (pages,)
+        Per second, at equal intervals.
+    importance : ndarray, shape (pages,)
+        Weight of each page in the mean.
+
+    Notes
+    -----
+    Of many pages some are drawn together, and what these differ from their draws one by one is
+    taken for all.
+    """
+    some = forecast.sampled
+    together = _means_of_draws(forecast.grid, forecast.together, visits[some], importance[some])
+    if len(some) == len(visits):
+        return together
+    alone = _means_of_draws(forecast.grid, forecast.draws[some], visits[some], importance[some])
+    of_all = _means_of_draws(forecast.grid, forecast.draws, visits, importance)
+    result: Array = together * (of_all.mean() / alone.mean())
+    return result
+
+
+def left_fresh(
+    forecast: Forecast, visits: Array, importance: Array, pages: NDArray[np.bool_]
+) -> float:
+    """Expected share of time, of that of all pages, for which some of them are up to date."""
+    some = np.flatnonzero(pages)
+    if not len(some):
+        return 0.0
+    stale = _means_of_draws(forecast.grid, forecast.draws[some], visits[some], importance[some])
+    return float((1 - stale.mean()) * importance[some].sum() / importance.sum())
+
+
+def _means_of_draws(
+    grid: Array, draws: NDArray[np.uint8], visits: Array, importance: Array
+) -> Array:
+    """Weighted mean of the stale shares of pages for each draw of their rates, shape (DRAWS,)."""
+    total = np.zeros(draws.shape[1])
+    for first in range(0, len(visits), _MOST_PAGES):
+        pages = slice(first, first + _MOST_PAGES)
+        stale = stale_share(grid, visits[pages, None])
+        drawn = np.take_along_axis(stale, draws[pages].astype(np.intp), axis=1)
+        total += importance[pages] @ drawn
+    result: Array = total / importance.sum()
+    return result

@@ -1,0 +1,213 @@
+"""What plans would have paid: fitted to a part of a log, replayed in the year that followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from crawlsim.logs.fit.clocks import further_events
+from crawlsim.logs.read.gaps import YEAR, Gaps
+from scenarios.arrays import Array
+
+Verdict = Literal["pays", "does not pay", "unknown"]
+
+_IMPUTATIONS = 8
+_SEED = 22
+_SHORTEST_HISTORY = 0.9
+_FEWEST_CUTS = 3
+_MOST_CHANGES_IN_A_GAP = 50.0
+_CONFIDENCE = 0.8
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Times of changes, page by page in time.
+
+    Attributes
+    ----------
+    page : ndarray of int, shape (changes,)
+        Non-decreasing.
+    time : ndarray, shape (changes,)
+        Increasing within a page.
+    """
+
+    page: NDArray[np.int64]
+    time: Array
+
+
+def imputed_changes(gaps: Gaps, rates: Array, rng: np.random.Generator) -> Changes:
+    """Change times that would have left this log, drawn given what it says.
+
+    Parameters
+    ----------
+    gaps : Gaps
+    rates : ndarray, shape (pages,)
+        Changes per second.
+    rng : numpy.random.Generator
+
+    Notes
+    -----
+    In a gap with a change there was at least one: a Poisson number, given that it is not 0, at
+    independent uniform times.
+    """
+    page = gaps.page[gaps.changed].astype(np.int64)
+    length = gaps.length[gaps.changed]
+    start = gaps.start[gaps.changed]
+    expected = np.minimum(rates[page] * length, _MOST_CHANGES_IN_A_GAP)
+    row = np.repeat(np.arange(len(page)), 1 + further_events(expected, rng))
+    time = start[row] + length[row] * rng.random(len(row))
+    order = np.lexsort((time, page[row]))
+    return Changes(page[row][order], time[order])
+
+
+def stale_times(changes: Changes, visits: Array, since: float, until: float) -> Array:
+    """Share of a window for which each page's copy is out of date, shape (pages,).
+
+    Parameters
+    ----------
+    changes : Changes
+    visits : ndarray, shape (pages,)
+        Visits per second, at equal intervals.
+    since, until : float
+
+    Notes
+    -----
+    The mean over a uniform phase of the visits: a copy is out of date if its last visit was before
+    the last change, which has the probability ``max(0, 1 - b f)`` at a time b after this change.
+    """
+    inside = changes.time < until
+    page = changes.page[inside]
+    time = changes.time[inside]
+    following = np.append(time[1:], until)
+    following[np.append(page[1:] != page[:-1], True)] = until
+    interval = 1 / visits[page]
+
+    def stale_until(age: Array) -> Array:
+        age = np.clip(age, 0.0, interval)
+        result: Array = age - age**2 / (2 * interval)
+        return result
+
+    stale = stale_until(following - time) - stale_until(np.minimum(following, since) - time)
+    return np.bincount(page, stale, len(visits)) / (until - since)
+
+
+@dataclass(frozen=True)
+class Window:
+    """One cut of the log: the saving of stale time that the plan promised, and what it paid.
+
+    Attributes
+    ----------
+    cut : float
+        Seconds since 1970: the plan is fitted to what was seen before.
+    pages : int
+    promised, paid : float or None
+        Share of the stale time of even visits that the plan saves; None where nothing changed.
+    """
+
+    cut: float
+    pages: int
+    promised: float | None
+    paid: float | None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Plan and even visits at one cut, over some of the pages.
+
+    Attributes
+    ----------
+    pages : ndarray of int
+        Those that the log knew at the cut.
+    visits, even : ndarray, shape of `pages`
+        Per second.
+    importance : ndarray, shape of `pages`
+    promised : float
+        Saving that the plan expected.
+    """
+
+    pages: NDArray[np.int64]
+    visits: Array
+    even: Array
+    importance: Array
+    promised: float
+
+
+def cuts(gaps: Gaps) -> list[float]:
+    """Whole years before the end of the log, from the first that has a year before it."""
+    years = int(np.floor((gaps.end - gaps.begin) / YEAR - _SHORTEST_HISTORY))
+    return [gaps.end - year * YEAR for year in range(max(years, 0), 0, -1)]
+
+
+def histories_of(gaps: Gaps, rates: Array) -> list[Changes]:
+    """Several histories of changes that would have left a log, for `backtest`."""
+    rng = np.random.default_rng(_SEED)
+    return [imputed_changes(gaps, rates, rng) for _ in range(_IMPUTATIONS)]
+
+
+def backtest(
+    gaps: Gaps,
+    histories: Sequence[Changes],
+    tried: Callable[[Gaps, NDArray[np.int64]], Trial],
+) -> list[Window]:
+    """Plans fitted before each yearly cut of a log, replayed in the year after.
+
+    Parameters
+    ----------
+    gaps : Gaps
+        The whole log.
+    histories : sequence of Changes
+        Over whose changes the plans are replayed: the true one where it is known.
+    tried : callable
+        Makes a plan for some pages from the gaps before a cut.
+
+    Notes
+    -----
+    A year in which no page was visited again says nothing of what a plan would have paid, and is
+    left out; so one wrong date does not make centuries to replay.
+    """
+    windows = []
+    seen_again = np.sort(gaps.start + gaps.length)
+    for cut in cuts(gaps):
+        if np.ptp(np.searchsorted(seen_again, [cut, cut + YEAR], "right")) == 0:
+            continue
+        known = gaps.before(cut)
+        pages = np.flatnonzero(known.visits > 0)
+        if not len(known.page):
+            continue
+        trial = tried(known.of(pages), pages)
+        stale = {}
+        for name, visits in (("plan", trial.visits), ("even", trial.even)):
+            of_all = np.ones(gaps.pages)
+            of_all[pages] = visits
+            shares = [stale_times(each, of_all, cut, cut + YEAR)[pages] for each in histories]
+            stale[name] = float(trial.importance @ np.mean(shares, axis=0))
+        paid = 1 - stale["plan"] / stale["even"] if stale["even"] > 0 else None
+        windows.append(Window(cut, len(pages), trial.promised, paid))
+    return windows
+
+
+def verdict_of(windows: Sequence[Window]) -> Verdict:
+    """Whether a plan pays, by what it paid in earlier years.
+
+    Notes
+    -----
+    "pays": at least three cuts, and the lower end of the 80 % interval of their mean above 0 with a
+    mean above 3 %, or three quarters of them above 0 with a mean above 5 %. "does not pay": at
+    least two cuts, and the upper end below 0. The interval is Student's.
+    """
+    paid = np.array([each.paid for each in windows if each.paid is not None])
+    if len(paid) < 2:
+        return "unknown"
+    mean = float(paid.mean())
+    error = float(paid.std(ddof=1) / np.sqrt(len(paid)))
+    half = float(stats.t.ppf((1 + _CONFIDENCE) / 2, len(paid) - 1)) * error
+    if mean + half < 0:
+        return "does not pay"
+    surely = mean - half > 0 and mean > 0.03
+    mostly = (paid > 0).mean() >= 0.75 and mean > 0.05
+    return "pays" if len(paid) >= _FEWEST_CUTS and (surely or mostly) else "unknown"

@@ -1,0 +1,666 @@
+"""A schedule from a log: which page is visited how often, what that promises, and what it paid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawlsim.logs.fit.change_rates import Estimates, groups_of
+from crawlsim.logs.plan import allocation
+from crawlsim.logs.plan.allocation import DAY, Limits, refuse_what_cannot_be
+from crawlsim.logs.plan.doubt import always_changed, why_no_promise
+from crawlsim.logs.plan.gone import (
+    GONE_AFTER,
+    PAGE,
+    RECHECK,
+    Gone,
+    numbers_of,
+    recheck_rates,
+    states_of,
+)
+from crawlsim.logs.plan.planning import (
+    CAUTIOUS_SHARE,
+    OBJECTIVES,
+    Forecast,
+    even_share_of,
+    forecast_of,
+    harmonic_cost,
+    left_fresh,
+    mean_delay,
+    planned,
+    stale_shares,
+)
+from crawlsim.logs.plan.quantities import day_of, in_words
+from crawlsim.logs.plan.replay import (
+    Changes,
+    Trial,
+    Verdict,
+    Window,
+    backtest,
+    histories_of,
+    verdict_of,
+)
+from crawlsim.logs.read.gaps import YEAR, Gaps, gaps_of_changes, gaps_of_visits
+from crawlsim.logs.read.log import ChangeLog, VisitLog
+from scenarios import ScenarioError
+from scenarios.arrays import Array
+from scenarios.base import listed, one_of
+from scenarios.text import counted, shortened, told
+
+MORE_BUDGET = 0.2
+"""Share by which the budget is made larger, to see what that would be worth."""
+
+_FEWEST_VISITS = 2
+_RAREST = 1e-6
+"""Of the mean, visits of a page that a rule would never visit; every interval is a number."""
+_FEW_LATE = 0.001
+_LONGEST_NAME = 80
+
+AnyLog = VisitLog | ChangeLog
+
+RULES = ("freshness", *allocation.RULES_OF_OTHERS)
+"""How a budget can be shared out: our plan, and rules of others with the same rates."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a schedule is to keep to.
+
+    Attributes
+    ----------
+    visits : float
+        Visits per second, all pages together.
+    shortest, longest : float
+        Seconds between two visits of a page; 0 and infinity for no limit.
+    host_spacing : float
+        Seconds between two visits of a host.
+    host_visits : mapping str -> float
+        Visits per second of some hosts.
+    weights : mapping str -> float, optional
+        Importance of some URLs; others weigh 1, or the least of these if that is below 1. Default:
+        all alike.
+    until : float, optional
+        Seconds since 1970 when the watch ended; what is later does not count.
+    longest_by : str
+        Who set `longest`, for a refusal.
+    tiers : sequence of float
+        Seconds between two visits that the crawler knows, where it knows only a few.
+    rule : str
+        A key of `RULES`.
+    objective : str
+        What visits are to make best: one of `OBJECTIVES`.
+    backtest : bool
+        Whether plans of earlier years are replayed.
+    even : float, optional
+        Share of the budget that is spread evenly, 0 to 1; default by the length of the log.
+    gone_after : int
+        Errors and redirects in a row after which a URL is gone.
+    recheck : float
+        Seconds between two visits of a URL that is gone; infinite for none.
+    """
+
+    visits: float
+    shortest: float = 0.0
+    longest: float = np.inf
+    host_spacing: float = 0.0
+    host_visits: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, float] | None = None
+    until: float | None = None
+    longest_by: str = "--max"
+    tiers: Sequence[float] = ()
+    rule: str = "freshness"
+    objective: str = "freshness"
+    backtest: bool = False
+    even: float | None = None
+    gone_after: int = GONE_AFTER
+    recheck: float = RECHECK
+
+    def __post_init__(self) -> None:
+        """Refuse what does not go together.
+
+        Raises
+        ------
+        ScenarioError
+            Naming the option.
+        """
+        if self.shortest > self.longest:
+            allowed = f"must be at most {self.longest_by}, {in_words(self.longest)}"
+            raise ScenarioError("--min", in_words(self.shortest), allowed)
+        if self.tiers:
+            others = {
+                "--min": self.shortest > 0,
+                "--max": np.isfinite(self.longest),
+                "--host-spacing": self.host_spacing > 0,
+                "--host-visits": bool(self.host_visits),
+            }
+            for option, is_given in others.items():
+                if is_given:
+                    tiers = listed([in_words(each) for each in self.tiers])
+                    raise ScenarioError("--tiers", tiers, f"does not go with {option}")
+        if self.rule not in RULES:
+            raise ScenarioError("--rule", self.rule, f"must be {one_of(self.rule, RULES)}")
+        if self.objective not in OBJECTIVES:
+            allowed = f"must be {one_of(self.objective, OBJECTIVES)}"
+            raise ScenarioError("--objective", self.objective, allowed)
+        if self.objective != "freshness":
+            for option, is_given in {
+                "--rule": self.rule != "freshness",
+                "--backtest": self.backtest,
+            }.items():
+                if is_given:
+                    allowed = f"does not go with {option}, which is for freshness"
+                    raise ScenarioError("--objective", self.objective, allowed)
+
+
+@dataclass(frozen=True)
+class Share:
+    """An expected share of time out of date, with a 95 % interval over the posterior draws."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How often each page is to be visited, and what is known of it.
+
+    Attributes
+    ----------
+    urls : ndarray of str, shape (pages,)
+    intervals : ndarray, shape (pages,)
+        Seconds between two visits.
+    estimates : Estimates
+        Change rates per second over the whole log.
+    visits, changes : ndarray of int, shape (pages,)
+        Observations of each page, the first included, and those that found another state.
+    even_share : float
+        Of the budget, spread evenly.
+    expected : mapping str -> Share, optional
+        Stale share of the plan ("plan") and of other rules at the same budget; None where the log
+        cannot be believed.
+    no_promise : str
+        Why there is none, in a sentence.
+    with_more : float, optional
+        Stale share of the plan for a budget larger by `MORE_BUDGET`; None where nothing is
+        promised or the limits leave no room.
+    windows : list of Window, optional
+        Of the back-test; None where it was not asked for.
+    forecast : Forecast
+    asked : Asked
+    limits : Limits
+    importance : ndarray, shape (pages,)
+    gaps : Gaps
+    gone : Gone
+        The URLs that are not planned.
+    notes : tuple of str
+    """
+
+    urls: NDArray[np.object_]
+    intervals: Array
+    estimates: Estimates
+    visits: NDArray[np.int64]
+    changes: NDArray[np.int64]
+    even_share: float
+    expected: Mapping[str, Share] | None
+    windows: list[Window] | None
+    forecast: Forecast = field(repr=False)
+    asked: Asked = field(repr=False)
+    limits: Limits = field(repr=False)
+    importance: Array = field(repr=False)
+    gaps: Gaps = field(repr=False)
+    gone: Gone = field(repr=False)
+    no_promise: str = ""
+    with_more: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether it pays, by the back-test."""
+        return None if self.windows is None else verdict_of(self.windows)
+
+    @property
+    def why(self) -> list[str]:
+        """Where each interval comes from, in a few words."""
+        return [
+            reason(visits, changes)
+            for visits, changes in zip(self.visits.tolist(), self.changes.tolist(), strict=True)
+        ]
+
+    @property
+    def spent(self) -> float:
+        """Visits per second of all URLs, those that are gone included."""
+        return float((1 / self.intervals).sum()) + self.gone.visits_per_second
+
+    @property
+    def delay(self) -> float:
+        """Expected seconds from a change to the visit that finds it."""
+        return mean_delay(self.estimates.rates, 1 / self.intervals, self.importance)
+
+    @property
+    def harmonic(self) -> float:
+        """Expected mean of ``ln(1 + changes per visit)``."""
+        return harmonic_cost(self.estimates.rates, 1 / self.intervals, self.importance)
+
+    def saving(self, over: str) -> float | None:
+        """Share of the expected stale time of another rule that the plan saves."""
+        assert self.expected is not None
+        other = self.expected[over].mean
+        return 1 - self.expected["plan"].mean / other if other > 0 else None
+
+    @property
+    def advised_even(self) -> float | None:
+        """Even share that the back-test speaks for, where that is more than the plan has."""
+        verdict = self.verdict
+        if verdict is None or verdict == "pays":
+            return None
+        advised = CAUTIOUS_SHARE if verdict == "unknown" else 1.0
+        return advised if advised > self.even_share else None
+
+    def record(self) -> dict[str, Any]:
+        """The entries for JSON."""
+        expected = None
+        savings = None
+        if self.expected is not None:
+            plan = self.expected["plan"]
+            expected = {"stale": plan.mean, "low": plan.low, "high": plan.high}
+            expected |= {name: each.mean for name, each in self.expected.items() if name != "plan"}
+            expected |= {"delay": self.delay, "harmonic": self.harmonic}
+            savings = {name: self.saving(name) for name in self.expected if name != "plan"}
+        tested = None
+        if self.windows is not None:
+            windows = [
+                {
+                    "promised": each.promised,
+                    "paid": each.paid,
+                    "cut": day_of(each.cut),
+                    "pages": each.pages,
+                }
+                for each in self.windows
+            ]
+            tested = {
+                "windows": windows,
+                "verdict": self.verdict,
+                "advised_even": self.advised_even,
+            }
+        more = None
+        if self.with_more is not None:
+            more = {"share": MORE_BUDGET, "stale": self.with_more}
+        return {
+            "pages": len(self.urls),
+            "gone": self.gone.record(),
+            "budget_per_day": self.asked.visits * DAY,
+            "objective": self.asked.objective,
+            "even_share": self.even_share,
+            "expected": expected,
+            "expected_reason": self.no_promise or None,
+            "savings": savings,
+            "more_budget": more,
+            "backtest": tested,
+            "notes": list(self.notes),
+        }
+
+
+IN_WORDS = {
+    "plan": "this plan",
+    "uniform": "uniform",
+    "proportional": "in proportion to the rate",
+    "half_and_half": "half uniform, half in proportion",
+    "lambdacrawl": "LambdaCrawl",
+    "azar": "Azar et al.",
+}
+"""What `Schedule.expected` compares, as tables call it."""
+
+
+def reason(visits: int, changes: int) -> str:
+    """Where the interval of a page comes from; has the word "prior" below two visits."""
+    if visits == 0:
+        return "prior: no observation"
+    if visits < _FEWEST_VISITS:
+        return "prior: seen once"
+    times = counted(visits - 1, "visit")
+    if not changes:
+        return f"no change at {times}"
+    at_least = "at least: " if always_changed(visits, changes) else ""
+    return f"{at_least}changed at {changes} of {times}"
+
+
+def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
+    """The schedule for the pages of a log.
+
+    Raises
+    ------
+    ScenarioError
+        If the log shows no page twice, or the limits cannot be kept.
+    """
+    all_urls = log.urls
+    if asked.until is not None and len(log.time) and asked.until < log.time.min():
+        begin = day_of(float(log.time.min()))
+        raise ScenarioError("--until", day_of(asked.until), f"is before the log begins, on {begin}")
+    late = 0
+    if asked.until is not None:
+        log, late = log.up_to(asked.until)
+    log, gone, limits, host_names = _planned_pages(log, asked)
+    left = replace(asked, visits=limits.budget)
+    pages = len(log.urls)
+    interval = pages / left.visits
+    gaps = _gaps(log, interval, asked.until)
+    refuse_what_cannot_be(limits, host_names, "--tiers" if asked.tiers else asked.longest_by)
+    importance = _importance(log.urls, asked.weights)
+    groups = groups_of(log.urls)
+    forecast = forecast_of(gaps, groups, 1 / interval)
+    windows = None
+    even_share = even_share_of(gaps) if asked.even is None else asked.even
+    if asked.backtest:
+
+        def tried(known: Gaps, some: NDArray[np.int64]) -> Trial:
+            own = _limits_of_some(limits, some, pages)
+            past = forecast_of(known, groups.of(some), 1 / interval)
+            share = even_share_of(known) if asked.even is None else asked.even
+            visits = _visits(past, importance[some], own, left, share)
+            even = allocation.evenly(own)
+            stale = [stale_shares(past, each, importance[some]).mean() for each in (visits, even)]
+            return Trial(some, visits, even, importance[some], float(1 - stale[0] / stale[1]))
+
+        histories = histories_of(gaps, forecast.estimates.rates)
+        if isinstance(log, ChangeLog):
+            later = np.diff(log.page, prepend=-1) == 0  # the first row only opens the watch
+            histories = [Changes(log.page[later].astype(np.int64), log.time[later])]
+        windows = backtest(gaps, histories, tried)
+    visits = _visits(forecast, importance, limits, left, even_share)
+    doubt = why_no_promise(log, gaps, interval)
+    return Schedule(
+        urls=log.urls,
+        intervals=np.clip(1 / visits, *_interval_limits(asked)),
+        estimates=forecast.estimates,
+        visits=gaps.visits,
+        changes=gaps.changes,
+        even_share=even_share,
+        expected=None
+        if doubt.reason
+        else _expected(forecast, visits, importance, limits, left, gaps),
+        with_more=None
+        if doubt.reason
+        else _with_more(forecast, importance, limits, left, even_share),
+        windows=windows,
+        forecast=forecast,
+        asked=asked,
+        limits=limits,
+        importance=importance,
+        gaps=gaps,
+        gone=gone,
+        no_promise=doubt.reason,
+        notes=(
+            *log.notes,
+            *doubt.notes,
+            *_later_rows(late),
+            *_doubts(gaps),
+            *_of_gone(gone, pages, asked),
+            *_unheard(log.urls, gaps.visits, visits),
+            *_unmatched(all_urls, host_names, asked),
+        ),
+    )
+
+
+def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDArray[np.object_]]:
+    """The log of the pages to be planned, the other URLs, and what limits leave to the pages.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no page.
+    """
+    hosts, host_names = _hosts(log.urls)
+    states = np.zeros(len(log.urls), np.int8)
+    visits = np.bincount(log.page, minlength=len(log.urls))
+    changes = np.zeros(len(log.urls), np.int64)
+    if isinstance(log, VisitLog):
+        states = states_of(log, asked.gone_after)
+        changes = np.bincount(log.page[log.changed], minlength=len(log.urls))
+    numbers = numbers_of(states)
+    found = ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
+    if sum(numbers.values()) == len(states):
+        allowed = f"show no page, only URLs that are none: {found}"
+        raise refused_log(log, allowed)
+    is_planned = states == PAGE
+    if asked.weights is not None:
+        unwanted = {url for url, weight in asked.weights.items() if weight == 0}
+        is_planned &= [url not in unwanted for url in log.urls.tolist()]
+        if not is_planned.any():
+            raise ScenarioError("--weights", 0, "no page of the log has a weight above 0")
+    others = np.flatnonzero(~is_planned)
+    budgets = _host_budgets(asked, host_names)
+    rates = np.zeros(len(others))
+    is_gone = states[others] != PAGE
+    every = max(asked.tiers) if asked.tiers and np.isfinite(asked.recheck) else asked.recheck
+    rates[is_gone] = recheck_rates(hosts[others[is_gone]], budgets, every, asked.visits)
+    if asked.tiers:
+        rates[rates < 1 / every] = 0.0  # the crawler cannot wait any longer
+    with np.errstate(divide="ignore"):
+        intervals = np.where(rates == 1 / every, every, 1 / rates)
+    gone = Gone(log.urls[others], states[others], visits[others], changes[others], intervals)
+    kept = np.flatnonzero(is_planned)
+    budgets = budgets - np.bincount(hosts[others], rates, len(budgets))
+    limits = _limits(asked, asked.visits - gone.visits_per_second, hosts[kept], budgets)
+    return log.of_pages(kept), gone, limits, host_names
+
+
+def refused_log(log: AnyLog, allowed: str) -> ScenarioError:
+    """Why no plan is made of a log, with what was left out of it."""
+    notes = "".join(f" {note}" for note in log.notes)
+    return ScenarioError("log", counted(len(log.urls), "URL"), f"{allowed}.{notes}")
+
+
+def _later_rows(late: int) -> Iterator[str]:
+    if late:
+        yield f"Left out, since later than --until: {counted(late, 'row')}."
+
+
+def _of_gone(gone: Gone, pages: int, asked: Asked) -> Iterator[str]:
+    """What became of URLs that are no pages, and what they would have cost."""
+    numbers = {name: number for name, number in gone.numbers().items() if number}
+    total = sum(numbers.values())
+    if not total:
+        return
+    which = ", ".join(f"{number} {name}" for name, number in numbers.items())
+    looks = gone.visits_per_second
+    spent = "They get no visit"
+    if looks:
+        is_gone = gone.states != PAGE
+        longest = float(gone.intervals[is_gone & np.isfinite(gone.intervals)].max())
+        spent = (
+            f"A look at each every {in_words(longest)} takes {looks * DAY:.3g} of "
+            f"{told(f'{asked.visits * DAY:.6g}', 'visit')} a day"
+        )
+        if longest > asked.recheck * (1 + 1e-9):
+            spent += f" (a tenth at most: not every {in_words(asked.recheck)})"
+    even = asked.visits * DAY * total / (total + pages)
+    are = "is no longer a page" if total == 1 else "are no longer pages"
+    yield (
+        f"{counted(total, 'URL')} {are}: {which}. {spent}, and no promise rests on them; spread "
+        f"evenly they would have taken {even:.3g}."
+    )
+
+
+def _doubts(gaps: Gaps) -> Iterator[str]:
+    """Whether one wrong date at the end leaves the last years empty, by which a plan is made."""
+    late = int((gaps.start + gaps.length > gaps.end - YEAR).sum())
+    if late < _FEW_LATE * len(gaps.length) and gaps.end - gaps.begin > 2 * YEAR:
+        yield (
+            f"Of {len(gaps.length)} second and later visits {late} are in the last year of the "
+            f"log, which ends on {day_of(gaps.end)}; if that date is wrong, --until leaves it out."
+        )
+
+
+def _unheard(urls: NDArray[np.object_], seen: NDArray[np.int64], visits: Array) -> Iterator[str]:
+    """How many pages have the prior's rate, and what those cost of which nothing is known."""
+    once = int((seen < _FEWEST_VISITS).sum())
+    if once:
+        have = "was" if once == 1 else "were"
+        yield f"{once} of {counted(len(urls), 'page')} {have} seen less than twice: see why, prior."
+    silent = seen == 0
+    if silent.any():
+        budget = told(f"{float(visits[silent].sum()) * DAY:.3g}", "visit")
+        go = "goes" if budget.startswith("1 ") else "go"
+        pages = counted(int(silent.sum()), "page")
+        yield f"Of {pages} there is no observation; {budget} a day {go} to them."
+
+
+def _unmatched(
+    urls: NDArray[np.object_], host_names: NDArray[np.object_], asked: Asked
+) -> Iterator[str]:
+    """Hosts and URLs of tables that no page of the log has."""
+    hosts = set(host_names.tolist())
+    for name in asked.host_visits:
+        if name.lower() not in hosts:
+            yield f"--host-visits: no page of the log is on {shortened(name, _LONGEST_NAME)!r}."
+    if asked.weights is not None:
+        known = len(asked.weights.keys() & set(urls.tolist()))
+        if known < len(asked.weights):
+            yield f"--weights: {len(asked.weights) - known} of its URLs are not in the log."
+
+
+def _gaps(log: AnyLog, interval: float, until: float | None) -> Gaps:
+    """The gaps of a log up to a time.
+
+    Raises
+    ------
+    ScenarioError
+        If nothing is left of it.
+    """
+    if not len(log.time):
+        raise refused_log(log, "holds no visit that found a page")
+    if isinstance(log, ChangeLog):
+        gaps = gaps_of_changes(log, interval, until)
+    else:
+        gaps = gaps_of_visits(log)
+        gaps = gaps if until is None else gaps.before(until)
+    if not len(gaps.page):
+        seen = "watched for two intervals" if isinstance(log, ChangeLog) else "visited twice"
+        allowed = f"show no page that was {seen}, which is the least that says how often it changes"
+        raise refused_log(log, allowed)
+    return gaps
+
+
+def _visits(
+    forecast: Forecast, importance: Array, limits: Limits, asked: Asked, even_share: float
+) -> Array:
+    """Visits per second of each page by the rule that is asked for."""
+    if asked.rule in allocation.RULES_OF_OTHERS:
+        rule = allocation.RULES_OF_OTHERS[asked.rule]
+        visits = rule(forecast.estimates.rates, importance, limits)
+    else:
+        visits = planned(forecast, importance, limits, even_share, asked.objective)
+    return _in_tiers(visits, asked)
+
+
+def _with_more(
+    forecast: Forecast, importance: Array, limits: Limits, asked: Asked, even_share: float
+) -> float | None:
+    """Expected stale share with a larger budget; None where the limits leave no room for it."""
+    asked = replace(asked, visits=(1 + MORE_BUDGET) * asked.visits)
+    limits = replace(limits, budget=asked.visits)
+    try:
+        refuse_what_cannot_be(limits, np.full(len(limits.host_budgets), "", object))
+    except ScenarioError:
+        return None
+    visits = _visits(forecast, importance, limits, asked, even_share)
+    return float(stale_shares(forecast, visits, importance).mean())
+
+
+def _in_tiers(visits: Array, asked: Asked) -> Array:
+    """The same visits in the tiers of the crawler, if it has some."""
+    if not asked.tiers:
+        return visits
+    return allocation.in_tiers(visits, 1 / np.sort(asked.tiers)[::-1], asked.visits)
+
+
+def _interval_limits(asked: Asked) -> tuple[float, float]:
+    """The shortest and the longest interval that a page may have."""
+    if asked.tiers:
+        return min(asked.tiers), max(asked.tiers)
+    return asked.shortest, asked.longest
+
+
+def _hosts(urls: NDArray[np.object_]) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
+    """The host of each URL; names without one are on one host together."""
+    import pandas as pd
+
+    hosts = pd.Series(urls).str.extract(r"^[A-Za-z][\w+.-]*://(?:[^/?#@]*@)?([^/?#]*)")[0]
+    index, names = pd.factorize(hosts.fillna("").str.lower().to_numpy(object))
+    return index.astype(np.int64), np.asarray(names, object)
+
+
+def _host_budgets(asked: Asked, names: NDArray[np.object_]) -> Array:
+    """Visits per second that each host allows."""
+    budgets = np.full(len(names), np.inf if asked.host_spacing == 0 else 1 / asked.host_spacing)
+    places = {name: place for place, name in enumerate(names.tolist())}
+    for name, most in asked.host_visits.items():
+        if name.lower() in places:
+            place = places[name.lower()]
+            budgets[place] = min(budgets[place], most)
+    return budgets
+
+
+def _limits(asked: Asked, budget: float, hosts: NDArray[np.int64], host_budgets: Array) -> Limits:
+    """The limits of pages on these hosts."""
+    shortest, longest = _interval_limits(asked)
+    mean = budget / len(hosts)
+    least = _RAREST * mean if np.isinf(longest) else 1 / longest
+    most = np.inf if shortest == 0 else 1 / shortest
+    return Limits(budget, least, most, hosts, host_budgets)
+
+
+def _limits_of_some(limits: Limits, some: NDArray[np.int64], pages: int) -> Limits:
+    """The limits of a part of the pages, with its part of the budget."""
+    host = limits.host[some]
+    number = np.bincount(host, minlength=len(limits.host_budgets))
+    there = number > 0
+    most = float(np.minimum(number[there] * limits.most, limits.host_budgets[there]).sum())
+    return replace(limits, budget=min(limits.budget * len(some) / pages, most), host=host)
+
+
+def _importance(urls: NDArray[np.object_], weights: Mapping[str, float] | None) -> Array:
+    if weights is None:
+        return np.ones(len(urls))
+    unnamed = min([1.0, *(weight for weight in weights.values() if weight > 0)])
+    importance = np.array([weights.get(url, unnamed) for url in urls.tolist()])
+    if not importance.any():
+        raise ScenarioError("--weights", 0, "no URL of the log has a weight above 0")
+    importance = importance / importance.max()  # so that no sum is infinite
+    relative: Array = importance / importance.mean()
+    return relative
+
+
+def _expected(
+    forecast: Forecast,
+    visits: Array,
+    importance: Array,
+    limits: Limits,
+    asked: Asked,
+    gaps: Gaps,
+) -> dict[str, Share]:
+    """Stale shares of the plan and of other rules that spend the same budget.
+
+    The rate of a page that had changed at every visit has no upper end: at the upper end of each
+    interval such pages are out of date all the time.
+    """
+    no_end = always_changed(gaps.visits, gaps.changes)
+    plans = {
+        name: rule(forecast.estimates.rates, importance, limits)
+        for name, rule in allocation.RULES_OF_OTHERS.items()
+    }
+    half_and_half = (plans["uniform"] + plans["proportional"]) / 2
+    plans |= {"half_and_half": half_and_half}
+    plans = {"plan": visits} | {name: _in_tiers(each, asked) for name, each in plans.items()}
+    expected = {}
+    for name, each in plans.items():
+        shares = stale_shares(forecast, each, importance)
+        low, high = np.quantile(shares, [0.025, 0.975])
+        high += left_fresh(forecast, each, importance, no_end)
+        expected[name] = Share(float(shares.mean()), float(low), float(high))
+    return expected

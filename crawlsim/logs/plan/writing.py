@@ -1,0 +1,273 @@
+"""Files that a crawler loads: CSV, seeds of Nutch, seeds of StormCrawler."""
+
+from __future__ import annotations
+
+import csv
+import heapq
+import io
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawlsim.logs.plan.allocation import DAY, Limits
+from crawlsim.logs.plan.gone import GONE, NEVER_ANSWERED, PAGE, REDIRECT, STATES, Gone
+from crawlsim.logs.plan.quantities import in_words
+from crawlsim.logs.plan.schedule import Schedule
+from scenarios import ScenarioError
+from scenarios.arrays import Array
+from scenarios.text import told
+
+_NEXT_TO_NOTHING = 1e-3
+
+HEADER = (
+    "url",
+    "interval_seconds",
+    "rate_per_day",
+    "low",
+    "high",
+    "visits",
+    "changes",
+    "why",
+    "state",
+)
+
+_WHY_GONE = {
+    GONE: "no longer answers with a content",
+    REDIRECT: "leads elsewhere",
+    NEVER_ANSWERED: "never answered with a content",
+}
+
+_UNSPENT = 1e-5
+_NOTHING = 1e-12
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of schedules.
+
+    Attributes
+    ----------
+    unit : float
+        Seconds of which intervals are whole numbers; 0 where they need not be whole.
+    longest : float
+        Seconds between two visits that the crawler keeps to as it is installed.
+    largest : int
+        Largest number of units that it can read.
+    text : callable
+        The file, from a schedule and its intervals in units.
+    """
+
+    unit: float
+    longest: float
+    largest: int
+    text: Callable[[Schedule, NDArray[Any]], str]
+
+
+def _csv(schedule: Schedule, intervals: NDArray[Any]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(HEADER)
+    rates = schedule.estimates
+    pages = zip(
+        schedule.urls.tolist(),
+        intervals.tolist(),
+        *((each * DAY).tolist() for each in (rates.rates, rates.low, rates.high)),
+        schedule.visits.tolist(),
+        schedule.changes.tolist(),
+        schedule.why,
+        repeat(STATES[PAGE]),
+    )
+    writer.writerows(heapq.merge(pages, _rows_of_gone(schedule.gone)))
+    return stream.getvalue()
+
+
+def _rows_of_gone(gone: Gone) -> Iterator[tuple[Any, ...]]:
+    """The URLs that are not planned: no rate is claimed of them, and never is an empty interval."""
+    for url, seconds, visits, changes, state in zip(
+        gone.urls.tolist(),
+        gone.intervals.tolist(),
+        gone.visits.tolist(),
+        gone.changes.tolist(),
+        gone.states.tolist(),
+        strict=True,
+    ):
+        why = "weight 0: not visited" if state == PAGE else _WHY_GONE[state]
+        interval = seconds if math.isfinite(seconds) else ""
+        yield url, interval, "", "", "", visits, changes, why, STATES[state]
+
+
+def _nutch(schedule: Schedule, intervals: NDArray[Any]) -> str:
+    return "".join(
+        f"{_in_a_field(url)}\tnutch.fetchInterval.fixed={seconds:.0f}\n"
+        for url, seconds in _seeds(schedule, intervals, "nutch")
+    )
+
+
+def _stormcrawler(schedule: Schedule, intervals: NDArray[Any]) -> str:
+    return "".join(
+        f"{_in_a_field(url)}\tscheduler.delay.mins={minutes:.0f}\tfetchInterval={minutes:.0f}\n"
+        for url, minutes in _seeds(schedule, intervals, "stormcrawler")
+    )
+
+
+def _seeds(schedule: Schedule, intervals: NDArray[Any], form: str) -> Iterator[tuple[str, float]]:
+    """All URLs that are to be visited, by name, with their intervals in units of a format."""
+    chosen = FORMATS[form]
+    pages = zip(schedule.urls.tolist(), intervals.tolist(), strict=True)
+    visited = np.isfinite(schedule.gone.intervals)
+    units = np.ceil(schedule.gone.intervals[visited] / chosen.unit)
+    whole = np.minimum(units, chosen.largest).tolist()
+    gone = zip(schedule.gone.urls[visited].tolist(), whole, strict=True)
+    return heapq.merge(pages, gone)
+
+
+def _in_a_field(url: str) -> str:
+    """A URL without white space, which would end the field or the line."""
+    return re.sub(r"\s", lambda blank: "".join(f"%{byte:02X}" for byte in blank[0].encode()), url)
+
+
+FORMATS: Mapping[str, Format] = {
+    "csv": Format(0.0, np.inf, 0, _csv),
+    "nutch": Format(1.0, 90 * DAY, 2**31 - 1, _nutch),
+    "stormcrawler": Format(60.0, np.inf, 2**31 - 1, _stormcrawler),
+}
+
+
+def intervals_in(schedule: Schedule, form: str) -> NDArray[Any]:
+    """The intervals of a schedule as a format can say them, in its units; seconds for CSV.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    form : str
+        A key of `FORMATS`.
+    """
+    unit = FORMATS[form].unit
+    if not unit:
+        return schedule.intervals
+    if schedule.asked.tiers:
+        return schedule.intervals / unit
+    return whole_intervals(
+        schedule.intervals / unit,
+        round(schedule.asked.shortest / unit),
+        round(schedule.asked.longest / unit),
+        schedule.limits,
+        unit,
+    )
+
+
+def schedule_text(schedule: Schedule, form: str) -> str:
+    """The file of a schedule.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    form : str
+        A key of `FORMATS`.
+    """
+    return FORMATS[form].text(schedule, intervals_in(schedule, form))
+
+
+def unspent(schedule: Schedule, form: str) -> str:
+    """What a format cannot spend of the budget, in a sentence; empty if it is next to nothing."""
+    seconds = intervals_in(schedule, form) * (FORMATS[form].unit or 1.0)
+    spent = float((1 / seconds).sum()) + schedule.gone.visits_per_second
+    if abs(spent / schedule.asked.visits - 1) <= _NEXT_TO_NOTHING:
+        return ""
+    why = "The tiers spend" if schedule.asked.tiers else f"Whole intervals for {form} spend"
+    asked = told(f"{schedule.asked.visits * DAY:.6g}", "visit")
+    return f"{why} {spent * DAY:.6g} of {asked} a day."
+
+
+def limits_in(form: str, shortest: float, longest: float | None) -> tuple[float, float]:
+    """The shortest and the longest interval, in seconds, that a format can say within two others.
+
+    Parameters
+    ----------
+    form : str
+        A key of `FORMATS`.
+    shortest : float
+    longest : float or None
+        None for what the crawler keeps to as it is installed.
+    """
+    chosen = FORMATS[form]
+    longest = chosen.longest if longest is None else longest
+    if not chosen.unit:
+        return shortest, longest
+    least = max(math.ceil(shortest / chosen.unit), 1)
+    most = math.floor(min(longest / chosen.unit, chosen.largest))
+    return least * chosen.unit, most * chosen.unit
+
+
+def refuse_parts_of(form: str, tiers: Sequence[float]) -> None:
+    """Refuse tiers, in seconds, that are no whole numbers of the units of a format.
+
+    Raises
+    ------
+    ScenarioError
+        Naming the first of them.
+    """
+    unit = FORMATS[form].unit
+    for seconds in tiers:
+        if unit and seconds % unit:
+            allowed = f"must be whole {'minutes' if unit == 60 else 'seconds'} for {form}"
+            raise ScenarioError("--tiers", in_words(seconds), allowed)
+
+
+def whole_intervals(
+    intervals: Array, least: int, most: int, limits: Limits, unit: float
+) -> NDArray[np.int64]:
+    """Whole intervals that spend as much as the given ones, and keep to the limits of the hosts.
+
+    Parameters
+    ----------
+    intervals : ndarray, shape (pages,)
+        In units.
+    least, most : int
+        Of the whole intervals.
+    limits : Limits
+        Whose host limits are kept.
+    unit : float
+        In seconds.
+
+    Notes
+    -----
+    Each interval is rounded up, or down where what was saved so far pays for it, over all pages
+    and on the host; the shortest intervals, of which rounding costs most, come first.
+    """
+    up = np.clip(np.ceil(intervals), least, most).astype(np.int64)
+    down = np.clip(np.floor(intervals), least, most).astype(np.int64)
+    exact = 1 / intervals
+    saved = exact - 1 / up
+    cost = 1 / down - exact
+    spent = np.bincount(limits.host, exact, len(limits.host_budgets))
+    of_host = np.asarray(limits.host_budgets * unit - spent).tolist()
+    hosts = limits.host.tolist()
+    in_hand = 0.0
+    nothing = _NOTHING * exact.sum()
+    result = up.copy()
+    for page in np.argsort(intervals, kind="stable").tolist():
+        host = hosts[page]
+        if cost[page] <= min(in_hand + nothing, of_host[host]):
+            result[page] = down[page]
+            in_hand -= cost[page]
+            of_host[host] -= cost[page]
+        else:
+            in_hand += saved[page]
+            of_host[host] += saved[page]
+    for page in np.argsort(-intervals, kind="stable").tolist():
+        if in_hand <= _UNSPENT * exact.sum():
+            break
+        host = hosts[page]
+        before = int(result[page])
+        most_visits = 1 / before + min(in_hand + nothing, of_host[host])
+        result[page] = min(max(math.ceil(1 / most_visits), least), before)
+        in_hand -= 1 / int(result[page]) - 1 / before
+        of_host[host] -= 1 / int(result[page]) - 1 / before
+    return result

@@ -1,0 +1,7 @@
+"""Logs of crawlers, whatever their format, as one history of visits or of changes."""
+
+from crawlsim.logs.read.forms import FORMS
+from crawlsim.logs.read.log import ChangeLog, VisitLog
+from crawlsim.logs.read.read import read_logs
+
+__all__ = ["FORMS", "ChangeLog", "VisitLog", "read_logs"]

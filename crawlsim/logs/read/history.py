@@ -1,0 +1,413 @@
+"""All rows of all logs together as one history.
+
+What a visit found is told by comparing its digest with the last one known of the page. A visit
+that says itself that nothing has changed (304, a revisit) leaves the last known digest as it is.
+Rows of a page at the same time are one visit; if they hold different digests, the page had either
+of them, and neither is a change at the next visit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawlsim.logs.read.columns import starts_anew
+from crawlsim.logs.read.csv_lines import MOST_SHOWN
+from crawlsim.logs.read.log import ChangeLog, FurtherVisits, VisitLog
+from crawlsim.logs.read.page_names import ACTING_NAME, OTHER_SCHEME, page_named
+from crawlsim.logs.read.rows import (
+    CHANGED,
+    DIGEST,
+    FAILED,
+    MOVED,
+    NAMED,
+    OPENING,
+    REFUSED,
+    REVISIT,
+    SAME,
+    STAMPED,
+    UNTOLD,
+    Rows,
+)
+from crawlsim.logs.read.times import DOUBTFUL_ZONES
+from scenarios.arrays import Array
+from scenarios.errors import MISSING, ScenarioError
+from scenarios.text import counted, visible
+
+_LARGEST = np.iinfo(np.uint64).max
+_FEWEST_STAMPS = 2
+_FEWEST_STAMPED, _STAMPED_SHARE = 5, 0.1
+_MOST_SMALL = np.iinfo(np.int32).max
+
+
+class History:
+    """Rows as they come, in columns of numbers, until a log is made of them."""
+
+    def __init__(self) -> None:
+        self._index: dict[str, int] = {}
+        self._pages: list[NDArray[np.int32]] = []
+        self._times: list[Array] = []
+        self._states: list[NDArray[np.int8]] = []
+        self._digests: list[NDArray[np.uint64]] = []
+        self._broken = 0
+        self._broken_lines: list[str] = []
+        self._left_out: Counter[str] = Counter()
+        self._zones: set[str] = set()
+        self._said: set[str] = set()
+        self._seen = 0
+
+    def add(self, rows: Rows, path: Path) -> None:
+        """More rows of a file."""
+        self._seen += len(rows.time) + rows.broken.count + rows.posted
+        self._take_broken(rows, path)
+        self._left_out["digest"] += rows.without_digest
+        self._left_out["posted"] += rows.posted
+        self._zones |= rows.zones
+        self._said |= set(rows.notes)
+        if not len(rows.page):
+            return
+        index = np.full(len(rows.names), OTHER_SCHEME, np.int32)
+        if rows.broken.count or rows.posted:
+            used = np.unique(rows.page)
+            index[used] = self._indices_of([rows.names[place] for place in used.tolist()])
+        else:
+            index[:] = self._indices_of(rows.names)
+        page = index[rows.page]
+        is_url = page >= 0
+        self._left_out["scheme"] += int((page == OTHER_SCHEME).sum())
+        self._left_out["acting"] += int((page == ACTING_NAME).sum())
+        kept = is_url & (rows.state != NAMED)
+        self._left_out["nothing"] += int((is_url & (rows.state == NAMED)).sum())
+        self._pages.append(page[kept])
+        self._times.append(rows.time[kept])
+        self._states.append(rows.state[kept])
+        self._digests.append(rows.digest[kept])
+
+    def _indices_of(self, names: Sequence[str]) -> NDArray[np.int32]:
+        """Index of each page, a new one of those not seen before; negative of what is no page."""
+        known = self._index.get
+        indices = np.array([known(name, -1) for name in names], np.int32)
+        for place in np.flatnonzero(indices == -1).tolist():
+            page = page_named(names[place])
+            if isinstance(page, str):
+                page = self._index.setdefault(page, len(self._index))
+            indices[place] = page
+        return indices
+
+    def _take_broken(self, rows: Rows, path: Path) -> None:
+        self._broken += rows.broken.count
+        for line, why in rows.broken.lines[: MOST_SHOWN - len(self._broken_lines)]:
+            self._broken_lines.append(f"{visible(path.name)}, line {line}: {why}")
+
+    def change_log(self) -> ChangeLog:
+        """The rows as times of changes.
+
+        Raises
+        ------
+        ScenarioError
+            If there are none.
+        """
+        urls, page, time, state, _ = self._in_order()
+        kept = self._with_content(state) & starts_anew(page, time)
+        return ChangeLog(urls, page[kept], time[kept], self.notes())
+
+    def visit_log(self) -> VisitLog:
+        """The rows as visits, each with what it found.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no URL.
+        """
+        urls, page, time, state, digest = self._in_order()
+        resolve_revisits(page, state, digest)
+        stamped = resolve_stamps(page, state, digest, len(urls))
+        if stamped:
+            self._said.add(
+                f"The dates of {stamped} of {counted(len(urls), 'page')} are those of the sitemaps "
+                "in which they stand, file after file: they say nothing of the pages, which are "
+                "taken to change as the others do."
+            )
+        is_content = self._with_content(state)
+        further = FurtherVisits(page[:0], time[:0], state[:0])
+        if not is_content.all():
+            others = ~is_content & (state != REFUSED)
+            further = FurtherVisits(page[others], time[others], state[others])
+            page = page[is_content]
+            time = time[is_content]
+            state = state[is_content]
+            digest = digest[is_content]
+        visits = _Visits(page, time, state, digest)
+        if visits.unsaid:
+            self._left_out["unsaid"] += visits.unsaid
+        changed = visits.changed()
+        return VisitLog(
+            urls,
+            visits.page,
+            visits.time,
+            changed,
+            self.notes(),
+            further,
+            visits.contradicted,
+            visits.compared,
+        )
+
+    def _with_content(self, state: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """Which rows tell of a content; the others are counted."""
+        self._left_out["nothing"] += int((state < UNTOLD).sum())
+        told: NDArray[np.bool_] = state > UNTOLD
+        return told
+
+    def _in_order(
+        self,
+    ) -> tuple[
+        NDArray[np.object_],
+        NDArray[np.int32],
+        Array,
+        NDArray[np.int8],
+        NDArray[np.uint64],
+    ]:
+        """URLs by name, and the columns by page and time."""
+        if not self._index:
+            left_out = "".join(f". {note.removesuffix('.')}" for note in self.notes())
+            raise ScenarioError("", MISSING, f"the logs hold no row with a URL{left_out}")
+        names = list(self._index)
+        self._index.clear()
+        by_name = sorted(range(len(names)), key=names.__getitem__)
+        urls = np.empty(len(names), object)
+        urls[:] = [names[place] for place in by_name]
+        rank = np.empty(len(names), np.int32)
+        rank[by_name] = np.arange(len(names), dtype=np.int32)
+        page = rank[_joined(self._pages, np.int32)]
+        time = _joined(self._times, np.float64)
+        order = np.lexsort((time, page))
+        page = page[order]
+        time = time[order]
+        state = _joined(self._states, np.int8)[order]
+        digest = _joined(self._digests, np.uint64)[order]
+        return urls, page, time, state, digest
+
+    def notes(self) -> tuple[str, ...]:
+        """What was counted and what is in doubt, in sentences."""
+        notes = []
+        if self._broken:
+            are = "is" if self._broken == 1 else "are"
+            notes.append(f"{self._broken} of {self._seen} rows {are} broken and left out.")
+            notes += [f"{line}." for line in self._broken_lines]
+            more = self._broken - len(self._broken_lines)
+            if more > 0:
+                notes.append(f"… and {more} more.")
+        for number, what in (
+            (
+                self._left_out["nothing"],
+                "No successful visit (the gap between those before and after goes on)",
+            ),
+            (self._left_out["digest"], "Left out, since a successful visit has no digest"),
+            (self._left_out["unsaid"], "Left out, since nothing says whether the page had changed"),
+            (self._left_out["posted"], "Left out, since answers to POST are not what a page holds"),
+            (
+                self._left_out["scheme"],
+                "Left out, since only http, https and ftp lead to pages (not dns:, urn:, mailto:)",
+            ),
+            (
+                self._left_out["acting"],
+                "Left out, since what begins with =, +, -, @ or a control character is no page",
+            ),
+        ):
+            if number > 0:
+                notes.append(f"{what}: {counted(number, 'row')}.")
+        notes += sorted(self._said)
+        notes += [
+            f"The time zone {zone} is taken for {DOUBTFUL_ZONES[zone]}."
+            for zone in sorted(self._zones)
+        ]
+        return tuple(notes)
+
+
+def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
+    """One array of all parts, which are let go."""
+    joined = np.concatenate([np.empty(0, kind), *parts])
+    parts.clear()
+    return joined
+
+
+def resolve_revisits(
+    page: NDArray[np.int32], state: NDArray[np.int8], digest: NDArray[np.uint64]
+) -> None:
+    """Put in place of each `REVISIT` what had its digest: an error, a redirect or a content.
+
+    At this page before, else at this page later, else anywhere; a digest that was not seen with a
+    status is a content's.
+
+    Parameters
+    ----------
+    page, state, digest : ndarray, shape (rows,)
+        In the order of page and time; `state` is changed.
+    """
+    revisits = np.flatnonzero(state == REVISIT)
+    if not len(revisits):
+        return
+    state[revisits] = SAME
+    told = np.flatnonzero(np.isin(state, (FAILED, MOVED)) & (digest != 0))
+    told = told[np.isin(digest[told], digest[revisits])]
+    if not len(told):
+        return
+    seen = np.setdiff1d(np.flatnonzero(np.isin(digest, digest[told])), revisits)
+    revisits = revisits[np.isin(digest[revisits], digest[told])]
+    anywhere = dict(zip(digest[seen].tolist(), state[seen].tolist(), strict=True))
+    of_page: dict[tuple[int, int], int] = {}
+    for row in seen[::-1].tolist():
+        of_page[int(page[row]), int(digest[row])] = int(state[row])  # the first one stays
+    place = 0
+    for row in revisits.tolist():
+        while place < len(seen) and seen[place] < row:
+            before = int(seen[place])
+            of_page[int(page[before]), int(digest[before])] = int(state[before])
+            place += 1
+        key = int(page[row]), int(digest[row])
+        found = of_page.get(key, anywhere[key[1]])
+        state[row] = found if found in (FAILED, MOVED) else SAME
+
+
+def resolve_stamps(
+    page: NDArray[np.int32], state: NDArray[np.int8], digest: NDArray[np.uint64], pages: int
+) -> int:
+    """Put in place of each `STAMPED` a digest, or where dates follow the file that nothing is told.
+
+    They do where of the dates of a page two or more, and half of all, are stamped, at a tenth of
+    the pages and at five or more.
+
+    Parameters
+    ----------
+    page, state, digest : ndarray, shape (rows,)
+        In the order of page and time; `state` is changed.
+    pages : int
+
+    Returns
+    -------
+    int
+        Pages whose dates follow the file.
+    """
+    is_stamped = state == STAMPED
+    if not is_stamped.any():
+        return 0
+    state[is_stamped] = DIGEST
+    new = starts_anew(page, digest)
+    stamped = np.bincount(page[new & is_stamped], minlength=pages)
+    own = np.bincount(page[new & ~is_stamped], minlength=pages)
+    follows = (stamped >= _FEWEST_STAMPS) & (stamped >= own)
+    number = int(follows.sum())
+    if number < max(_FEWEST_STAMPED, _STAMPED_SHARE * pages):
+        return 0
+    state[follows[page]] = OPENING
+    digest[follows[page]] = 0
+    return number
+
+
+class _Visits:
+    """Rows of one page and time put together, and what each visit found.
+
+    Parameters
+    ----------
+    page, time, state, digest : ndarray, shape (rows,)
+        In the order of page and time.
+    """
+
+    def __init__(
+        self,
+        page: NDArray[np.int32],
+        time: Array,
+        state: NDArray[np.int8],
+        digest: NDArray[np.uint64],
+    ) -> None:
+        starts = np.flatnonzero(starts_anew(page, time))
+        self.page = page[starts]
+        self.time = time[starts]
+        if len(starts) == len(page):
+            self._state = state
+            self._low = digest
+            self._high = digest
+        else:
+            self._put_together(starts, state, digest)
+        self.unsaid = 0
+        self.contradicted = 0
+        self.compared = 0
+        first = starts_anew(self.page)
+        kept = (self._state != OPENING) | first
+        if not kept.all():
+            self.unsaid = int((~kept).sum())
+            self.page = self.page[kept]
+            self.time = self.time[kept]
+            self._state = self._state[kept]
+            self._low = self._low[kept]
+            self._high = self._high[kept]
+
+    def _put_together(
+        self, starts: NDArray[np.int64], state: NDArray[np.int8], digest: NDArray[np.uint64]
+    ) -> None:
+        """One state of each visit: a digest says more than that nothing has changed.
+
+        That a page has changed is believed whoever says so.
+        """
+        own = (state == DIGEST) | ((state == CHANGED) & (digest != 0))
+        is_told = np.logical_or.reduceat((state == DIGEST) | (state == CHANGED), starts)
+        size = np.diff(np.append(starts, len(state)))
+        usable = (own | ~np.repeat(is_told, size)) & (digest != 0)
+        self._low = np.minimum.reduceat(np.where(usable, digest, _LARGEST), starts)
+        self._high = np.maximum.reduceat(np.where(usable, digest, np.uint64(0)), starts)
+        self._low[self._high == 0] = 0
+        changed = np.logical_or.reduceat(state == CHANGED, starts)
+        same = np.logical_or.reduceat(state == SAME, starts)
+        digested = np.logical_or.reduceat(state == DIGEST, starts)
+        self._state = np.select([changed, digested, same], [CHANGED, DIGEST, SAME], OPENING).astype(
+            np.int8
+        )
+
+    def changed(self) -> NDArray[np.bool_]:
+        """Whether each visit found another state than the visit before; False for the first."""
+        first = starts_anew(self.page)
+        start = np.maximum.accumulate(np.where(first, self._places(), 0))
+        told = (self._state == CHANGED) | (self._state == DIGEST)
+        last = self._last(told, start)
+        # A revisit's own digest is taken where no other is known.
+        hinted = (self._state == SAME) & (self._high != 0)
+        hinted &= ~self._is_known(last)
+        if hinted.any():
+            earlier = self._last(told | hinted, start)
+            hinted &= ~self._is_known(earlier)
+            last = self._last(told | hinted, start)
+        known = self._is_known(last)
+        low = self._low[last]
+        high = self._high[last]
+        alike = (self._low == low) | (self._low == high)
+        alike &= (self._high == low) | (self._high == high)
+        differs = known & ~alike
+        signed = np.isin(self._state, (SAME, CHANGED)) & known & (self._high != 0) & ~first
+        self.compared = int(signed.sum())
+        self.contradicted = int((signed & ((self._state == CHANGED) != differs)).sum())
+        found = (self._state == CHANGED) | ((self._state == DIGEST) & differs)
+        changed: NDArray[np.bool_] = found & ~first
+        return changed
+
+    def _places(self) -> NDArray[Any]:
+        """Place of each visit, in half the memory where that is enough."""
+        number = len(self.page)
+        return np.arange(number, dtype=np.int32 if number < _MOST_SMALL else np.int64)
+
+    def _last(self, telling: NDArray[np.bool_], start: NDArray[Any]) -> NDArray[Any]:
+        """The last earlier visit of the page that is one of those, or -1."""
+        last = np.maximum.accumulate(np.where(telling, self._places(), -1))
+        last[1:] = last[:-1].copy()
+        last[:1] = -1
+        last[last < start] = -1
+        return last
+
+    def _is_known(self, last: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether there is such a visit, and its digest is known."""
+        known: NDArray[np.bool_] = (last >= 0) & (self._high[last] != 0)
+        return known
