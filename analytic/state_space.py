@@ -1,4 +1,4 @@
-"""Markov chains given by the moves from each state, and expected rewards until an exit."""
+"""Markov chains given by the moves from each state."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy
 
+from analytic.absorbing import AbsorbingChain
 from analytic.indexing_queue.chain import QueueChain
 from analytic.markov import stationary_sparse
 from analytic.progress import followed
@@ -45,6 +46,19 @@ class Explored:
 
     states: dict[Any, int]
     rates: tuple[csr_matrix, ...]
+
+    def absorbed(self, start: Array) -> AbsorbingChain:
+        """The chain that ends with the moves of all kinds but the first.
+
+        Parameters
+        ----------
+        start : ndarray
+            Of the first states.
+        """
+        begins = np.zeros(len(self.states))
+        begins[: len(start)] = start
+        ends = [np.asarray(each.sum(axis=1)).ravel() for each in self.rates[1:]]
+        return AbsorbingChain(begins, self.rates[0], np.stack(ends, axis=1))
 
     def stationary(self) -> Array:
         """Stationary probabilities, shape (states,)."""
@@ -127,41 +141,3 @@ def service_moves(
         for arrivals in np.flatnonzero(shifts).tolist():
             rate = done * share * float(shifts[arrivals])
             yield Move(rate, after._replace(arrivals=arrivals), kind)
-
-
-def total_rewards(rates: csr_matrix, exits: Array) -> Callable[[Array], Array]:
-    """Expected total rewards until an exit, from each state, as a function of the rewards.
-
-    Parameters
-    ----------
-    rates : csr_matrix, shape (states, states)
-        The diagonal does not matter.
-    exits : ndarray, shape (states,)
-
-    Returns
-    -------
-    callable
-        From rewards per unit time, shape (states,) or (states, columns), to their totals, of the
-        same shape; the system is factorized once for all rewards.
-
-    Notes
-    -----
-    Where exits are rare the diagonal, the sum of all rates, holds few digits of them. The residual
-    is taken from differences of totals, which hold all of them, and corrects the solution twice.
-    """
-    out = np.asarray(rates.sum(axis=1)).ravel() + exits
-    solve: Callable[[Array], Array] = scipy.sparse.linalg.splu(
-        scipy.sparse.csc_matrix(scipy.sparse.diags_array(out) - rates), permc_spec="MMD_AT_PLUS_A"
-    ).solve
-    moves = scipy.sparse.coo_array(rates)
-    each = np.arange(moves.nnz)
-    leaving = scipy.sparse.csr_array((moves.data, (moves.row, each)), (len(exits), moves.nnz))
-
-    def totals(rewards: Array) -> Array:
-        found = solve(rewards)
-        for _ in range(2):
-            gains = leaving @ (found[moves.col] - found[moves.row])
-            found = found + solve(rewards + gains - (exits * found.T).T)
-        return found
-
-    return totals

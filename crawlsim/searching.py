@@ -25,7 +25,8 @@ from analytic import Optimum
 from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.optimum import NoOptimumError, NoRuleError
 from analytic.refusal import NoAnswerError
-from analytic.subject_to import BOUNDED, Limit, best_within
+from analytic.rules.bound import COUNTED, Bound
+from analytic.rules.subject_to import best_within
 from analytic.targets import (
     TARGETS,
     approximate_optimum,
@@ -193,12 +194,12 @@ def _within(scenario: Scenario, target: str, bound: str, kind: str | None) -> Op
         raise ScenarioError("--subject-to", bound, allowed, scenario.name) from None
 
 
-def _limit_of(text: str) -> Limit:
+def _limit_of(text: str) -> Bound:
     """The bound that a text states; what is below it is as good as what is at it."""
     name, relation, value = written_bound(text, "--subject-to")
-    if name not in BOUNDED:
-        raise ScenarioError("--subject-to", text, f"must begin with {one_of(name, BOUNDED)}")
-    return Limit(name, relation in (">", ">="), value)
+    if name not in COUNTED:
+        raise ScenarioError("--subject-to", text, f"must begin with {one_of(name, COUNTED)}")
+    return Bound(name, relation in (">", ">="), value)
 
 
 def _approximation(scenario: Scenario, target: str, rough: Optimum | None) -> Optimum:

@@ -35,7 +35,8 @@ from analytic.indexing_queue.sojourns import (
 )
 from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.phase_type import PhaseLaw, moment, phases_after
-from analytic.subject_to import Limit, best_within
+from analytic.rules.bound import Bound
+from analytic.rules.subject_to import best_within
 from crawlsim.logs.fit.order_two import Process, correlation_bound, gap_correlations, gap_moments
 from papers import crawler_log
 from papers import threshold_tables as tables
@@ -688,7 +689,7 @@ def cheaper_rules() -> float:
 def least_cost_within() -> float:
     """Least cost of the thresholds that lose at most 0.002 of the pages; and of all, one by one."""
     base = load(tables.BASE)
-    found = best_within(base, "threshold", Limit("loss_probability", above=False, value=0.002))
+    found = best_within(base, "threshold", Bound("loss_probability", above=False, value=0.002))
     search = best_thresholds(base)
     kept = []
     for rule in range(len(search.costs)):

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from analytic import conditions
-from analytic.bounded_process import BoundedProcess, Counted, Rate
 from analytic.indexing_queue.free_switching import QueueProcess, queue_process
+from analytic.rules.bound import Bound
+from analytic.rules.of_process import BoundedProcess, Rate
 from analytic.transforms import mean_time
 from scenarios import Scenario
 
@@ -37,7 +38,7 @@ def rates_of(scenario: Scenario, numbers: Sequence[int]) -> dict[str, Rate]:
 
 
 def bounded_free(
-    scenario: Scenario, numbers: Sequence[int], limit: Counted
+    scenario: Scenario, numbers: Sequence[int], bound: Bound
 ) -> tuple[QueueProcess, BoundedProcess]:
     """The queue as a decision process of level and phases, with a bound.
 
@@ -47,7 +48,7 @@ def bounded_free(
         Its [activation] is ignored.
     numbers : sequence of int
         Numbers of robots that may be active, increasing.
-    limit : Counted
+    bound : Bound
 
     Raises
     ------
@@ -61,6 +62,5 @@ def bounded_free(
     """
     queue = queue_process(scenario, numbers)
     rates = rates_of(scenario, numbers)
-    total = rates["delivered" if limit.share else "time"]
-    bounded = BoundedProcess(queue.process, rates[limit.rate], total, limit.above, limit.value)
-    return queue, bounded
+    total = rates["delivered" if bound.is_share else "time"]
+    return queue, BoundedProcess(queue.process, bound, rates[bound.rate], total)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from analytic.absorbing import AbsorbingChain
 from analytic.active_robots import require_decided
 from analytic.conditions import timer_of
 from analytic.indexing_queue.chain import QueueChain, rate_entries
@@ -25,15 +26,11 @@ from analytic.indexing_queue.sojourns import (
     entries,
     fastest_rate,
     sojourn_cdf,
-    uniformised,
 )
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.law_points import LAWS, Law, LawPoints
 from scenarios.scenario import require_scenario
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 """The distribution functions are compared near the times where they have these values."""
@@ -189,11 +186,13 @@ def _cycles(scenario: Scenario, law: Law) -> ExactLaw | NoLaw:
     if chain.states > LARGEST_CYCLE_CHAIN:
         return NoLaw(law, f"the chain has {chain.states} states, more than {LARGEST_CYCLE_CHAIN}")
     cycles = _cycles_of(chain, stationary)
-    rate = float(cycles.begins.sum())
+    rate = float(cycles.start.sum())
     if rate <= 0:
         return NoLaw(law, "the system is never empty, or nothing arrives then")
-    longest = min(MOST_CYCLE_JUMPS / float(cycles.out.max()), scenario.run.warmup)
-    return _law_of_times(law, cycles.cdf, 1 / rate, longest, "busy cycle of the chain (own)")
+    longest = min(MOST_CYCLE_JUMPS / cycles.rate, scenario.run.warmup)
+    return _law_of_times(
+        law, partial(_cdf, cycles), 1 / rate, longest, "busy cycle of the chain (own)"
+    )
 
 
 def _law_of_times(
@@ -220,40 +219,9 @@ def _too_long(mean: float, longest: float) -> str:
 # --- busy cycles --------------------------------------------------------------------------------
 
 
-class _Cycles(NamedTuple):
-    """The chain between two arrivals to an empty system.
-
-    Attributes
-    ----------
-    moves : csr_matrix, shape (states, states)
-        Rates that do not end the cycle.
-    ends, begins, out : ndarray, shape (states,)
-        Rates at which it ends, positive at level 0 only; cycles that begin in each state per unit
-        time; all rates out of each state.
-    """
-
-    moves: csr_matrix
-    ends: Array
-    begins: Array
-    out: Array
-
-    def cdf(self, times: Array) -> Array:
-        """As `cycle_cdf`."""
-        rate = float(self.out.max())
-        backwards = scipy.sparse.csr_matrix(self.moves.T)
-
-        def ends_by_jump() -> Iterator[Array]:
-            state = self.begins / self.begins.sum()
-            while True:
-                yield state @ self.ends / rate
-                state = backwards @ state / rate + state * (1 - self.out / rate)
-
-        return uniformised(times, rate, MOST_CYCLE_JUMPS, ends_by_jump())
-
-
 def cycle_rate(chain: QueueChain, stationary: Array) -> float:
     """Busy cycles per unit time; the mean cycle time is one divided by it."""
-    return float(_cycles_of(chain, stationary).begins.sum())
+    return float(_cycles_of(chain, stationary).start.sum())
 
 
 def cycle_cdf(chain: QueueChain, stationary: Array, times: ArrayLike) -> Array:
@@ -286,10 +254,16 @@ def cycle_cdf(chain: QueueChain, stationary: Array, times: ArrayLike) -> Array:
     """
     points = np.asarray(times, dtype=float)
     cycles = _cycles_of(chain, stationary)
-    return cycles.cdf(points) if cycles.begins.any() else np.full(points.shape, math.nan)
+    return _cdf(cycles, points) if cycles.start.any() else np.full(points.shape, math.nan)
 
 
-def _cycles_of(chain: QueueChain, stationary: Array) -> _Cycles:
+def _cdf(cycles: AbsorbingChain, times: Array) -> Array:
+    ended: Array = cycles.ended(times, MOST_CYCLE_JUMPS)[..., 0] / cycles.start.sum()
+    return ended
+
+
+def _cycles_of(chain: QueueChain, stationary: Array) -> AbsorbingChain:
+    """The chain between two arrivals to an empty system."""
     if chain.states > LARGEST_CYCLE_CHAIN:
         raise ValueError(f"{chain.states} states; must be at most {LARGEST_CYCLE_CHAIN}")
     rises, rows, columns, rates = rate_entries(chain)
@@ -302,4 +276,4 @@ def _cycles_of(chain: QueueChain, stationary: Array) -> _Cycles:
     kept = ~first & (rows != columns)
     shape = chain.states, chain.states
     moves = scipy.sparse.csr_matrix((rates[kept], (rows[kept], columns[kept])), shape=shape)
-    return _Cycles(moves, ends, begins, np.asarray(moves.sum(axis=1)).ravel() + ends)
+    return AbsorbingChain(begins, moves, ends[:, None])

@@ -23,6 +23,7 @@ from analytic.active_robots import robots_at
 from analytic.conditions import delivery_rates_at_levels, service_law, timer_rate
 from analytic.formula import Values, dependent
 from analytic.indexing_queue.measures import control_cost, level_rows
+from analytic.indexing_queue.sojourns import FACTORIALS, moment_rows
 from analytic.markov import stationary
 from analytic.phase_type import has_phases
 from analytic.refusal import NoAnswerError, Remembered
@@ -380,13 +381,8 @@ def _rates(scenario: Scenario) -> dict[str, float]:
 def of_sojourns(scenario: Scenario) -> Values:
     """Moments of sojourn times by class of pages; the second only where services have one."""
     jets = _queue_of(scenario).jets
-    classes = {**jets, "accepted": jets["served"] + jets["obsolete"]}
-    for name, (rate, once, twice) in classes.items():
-        if rate > 0:
-            yield "sojourn_time", name, once / rate
-            yield "sojourn_time_second_moment", name, 2 * twice / rate
-    delivered = _rates(scenario)["delivered"]
-    yield "sojourn_time_second_moment", "all", 2 * classes["accepted"][2] / delivered
+    moments = np.stack([jets["served"], jets["obsolete"]]) * FACTORIALS
+    return moment_rows(moments, _rates(scenario)["delivered"])
 
 
 def of_costs(scenario: Scenario) -> Values:

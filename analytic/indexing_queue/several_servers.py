@@ -12,18 +12,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, combinations_with_replacement
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy
 
+from analytic.absorbing import AbsorbingChain, DenseStages, ends_by_stage
 from analytic.indexing_queue.chain import Entries, QueueChain
-from analytic.indexing_queue.sojourns import Row, quantiles_by_jumps
+from analytic.indexing_queue.sojourns import (
+    FACTORIALS,
+    Ends,
+    Row,
+    moment_rows,
+    shares_by_class,
+    with_service,
+)
 from analytic.markov import Band, stationary_banded, until_exit
 from scenarios.arrays import Array
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 Busy = tuple[int, ...]
 """The phase of each busy server, ascending."""
@@ -236,36 +240,29 @@ def entering_pages(chain: ServersChain, stationary: list[Array]) -> tuple[float,
     return at_once, waiting
 
 
-class _Ends(NamedTuple):
-    """Of waiting pages: rates at which services begin and pages become obsolete.
-
-    Each with the first and half the second moment of the time waited.
-    """
-
-    served: Array
-    obsolete: Array
-
-
-def _ends_of_waiting(chain: ServersChain, entering: list[Array]) -> _Ends:
-    """From the last position to the first; only sums and products of what is not negative."""
+def _waits(chain: ServersChain, entering: list[Array]) -> Array:
+    """Moments of the waits, served and obsolete, as `moment_rows` takes them."""
     within = chain.within[-1]
     handed_on = chain.handed_on
     ends = chain.ended[-1].sum(axis=1)
     theta = chain.obsolescence
-    served, obsolete = np.zeros(3), np.zeros(3)
-    above = np.zeros((3, len(within)))
-    for ahead in range(len(entering) - 1, -1, -1):
-        leaving = ends + theta * (ahead + 1)
-        times = until_exit(within[None].copy(), leaving[None], np.eye(len(within))[None])[0]
-        closer = handed_on + theta * (ahead + 1) * np.eye(len(within))
-        flow = entering[ahead]
-        for power in range(3):
-            flow = (flow + above[power] @ closer) @ times
-            above[power] = flow
-            obsolete[power] += theta * flow.sum()
-            if ahead == 0:
-                served[power] += flow @ ends
-    return _Ends(served, obsolete)
+    each = np.eye(len(within))
+
+    def closer(place: int) -> Array:
+        moved: Array = handed_on + theta * place * each
+        return moved
+
+    def times(place: int) -> Array:
+        leaving = ends + theta * place
+        spent: Array = until_exit(within[None].copy(), leaving[None], each[None])[0]
+        return spent
+
+    def ends_at(place: int, spent: Array) -> tuple[float, float]:
+        return float(spent @ ends) if place == 1 else 0.0, float(theta * spent.sum())
+
+    powers = ends_by_stage(DenseStages(closer, times), ends_at, entering, 3)
+    waits: Array = powers.T * FACTORIALS
+    return waits
 
 
 def sojourn_moments_of_servers(chain: ServersChain, stationary: list[Array]) -> Iterator[Row]:
@@ -276,27 +273,8 @@ def sojourn_moments_of_servers(chain: ServersChain, stationary: list[Array]) -> 
     is an independent one. Classes as in `analytic.indexing_queue.sojourns`.
     """
     at_once, entering = entering_pages(chain, stationary)
-    waited = _ends_of_waiting(chain, entering)
-    start, generator = chain.deliveries.service
-    mean = np.linalg.solve(-generator, np.ones(len(start)))
-    first, half = float(start @ mean), float(start @ np.linalg.solve(-generator, mean))
-    begun = waited.served + np.array([at_once, 0.0, 0.0])
-    served = np.array(
-        [
-            begun[0],
-            begun[1] + begun[0] * first,
-            begun[2] + begun[1] * first + begun[0] * half,
-        ]
-    )
-    classes = {
-        "served": served,
-        "obsolete": waited.obsolete,
-        "accepted": served + waited.obsolete,
-    }
-    for name, (pages, once, twice) in classes.items():
-        if pages > 0:
-            yield "sojourn_time", name, once / pages
-            yield "sojourn_time_second_moment", name, 2 * twice / pages
+    waits = _waits(chain, entering)
+    return moment_rows(with_service(waits, at_once, chain.deliveries.service))
 
 
 def sojourn_quantiles_of_servers(
@@ -323,60 +301,13 @@ def sojourn_quantiles_of_servers(
         If the page may make a million jumps and more before it ends.
     """
     fates = rates_of_fates(chain, stationary)
-    pages = {"served": fates["served"], "obsolete": fates["obsolete"]}
-    pages["accepted"] = pages["served"] + pages["obsolete"]
+    pages = Ends(fates["served"], fates["obsolete"])
     tagged = _tagged_page(chain, stationary)
-
-    def by_class(rates: Array) -> dict[str, Array]:
-        accepted = rates.sum(axis=-1)
-        ended = {"served": rates[..., 0], "obsolete": rates[..., 1], "accepted": accepted}
-        result = {name: value / pages[name] for name, value in ended.items() if pages[name] > 0}
-        if fates["delivered"] > 0:
-            result["all"] = (fates["lost"] + accepted) / fates["delivered"]
-        return result
-
-    return quantiles_by_jumps(tagged.ends_by_jump(), tagged.rate, by_class, shares)
+    return tagged.quantiles(lambda ended: shares_by_class(ended, pages, fates), shares)
 
 
-class _Tagged(NamedTuple):
-    """A page followed through the positions where it waits, and then through its own service.
-
-    Attributes
-    ----------
-    start : ndarray, shape (states,)
-        Pages that enter per unit time.
-    moves : csr_matrix, shape (states, states)
-        Rates, transposed.
-    ends : ndarray, shape (states, 2)
-        Rates at which it is served and becomes obsolete.
-    """
-
-    start: Array
-    moves: csr_matrix
-    ends: Array
-
-    @property
-    def out(self) -> Array:
-        """All rates out of each state."""
-        out: Array = np.asarray(self.moves.sum(axis=0)).ravel() + self.ends.sum(axis=1)
-        return out
-
-    @property
-    def rate(self) -> float:
-        """The largest of them."""
-        return float(self.out.max())
-
-    def ends_by_jump(self) -> Iterator[Array]:
-        """Rates of pages that end, served and obsolete, with jump 1, 2, … of the largest rate."""
-        state = self.start
-        stays = 1 - self.out / self.rate
-        total = state.sum()
-        while state.sum() > 1e-18 * total:
-            yield state @ self.ends / self.rate
-            state = self.moves @ state / self.rate + state * stays
-
-
-def _tagged_page(chain: ServersChain, stationary: list[Array]) -> _Tagged:
+def _tagged_page(chain: ServersChain, stationary: list[Array]) -> AbsorbingChain:
+    """A page followed through the places where it waits, and then through its own service."""
     at_once, entering = entering_pages(chain, stationary)
     service = chain.deliveries.service
     within = chain.within[-1]
@@ -387,17 +318,17 @@ def _tagged_page(chain: ServersChain, stationary: list[Array]) -> _Tagged:
     ends[own:, 0] = service.exit_rates
     phases = service.generator - np.diag(np.diag(service.generator))
     moves = scipy.sparse.lil_matrix((len(ends), len(ends)))
-    moves[own:, own:] = phases.T
+    moves[own:, own:] = phases
     for ahead in range(len(entering)):
         here = slice(ahead * size, (ahead + 1) * size)
-        moves[here, here] = within.T
+        moves[here, here] = within
         if ahead:
             closer = chain.handed_on + chain.obsolescence * ahead * np.eye(size)
-            moves[(ahead - 1) * size : ahead * size, here] = closer.T
+            moves[here, (ahead - 1) * size : ahead * size] = closer
         else:
             begins = np.outer(chain.ended[-1].sum(axis=1), service.start)
-            moves[own:, here] = begins.T
-    return _Tagged(np.concatenate([*entering, at_once * service.start]), moves.tocsr(), ends)
+            moves[here, own:] = begins
+    return AbsorbingChain(np.concatenate([*entering, at_once * service.start]), moves.tocsr(), ends)
 
 
 def idle_servers(levels: Array, servers: int) -> float:

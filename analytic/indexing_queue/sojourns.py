@@ -10,22 +10,21 @@ for pages refused on arrival).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
+from analytic.absorbing import Absorbing, DenseStages, Stages, ends_by_stage
 from analytic.indexing_queue.chain import QueueChain, kron, one_gone, with_patience
 from analytic.indexing_queue.marginals import fate_rates, marginals_of
 from analytic.indexing_queue.position_times import integrated_times
 from analytic.markov import until_exit
+from analytic.phase_type import PhaseLaw, moment
 from analytic.progress import Progress
-from analytic.refusal import NoAnswerError
 from scenarios.arrays import Array
 from scenarios.measures import Subject
 
@@ -41,18 +40,18 @@ pages move up. The integral takes about as long as that."""
 ROUNDING = 1e-15
 """Relative changes of this size are rounding."""
 
-MOST_JUMPS = 10**6
-"""Jumps up to the longest time, at the largest rate of a state."""
+FACTORIALS = np.array([1.0, 1.0, 2.0])
+"""k! for the moments of order 0, 1 and 2."""
 
 
 class Ends(NamedTuple):
     """Rates at which pages end, in sum over some vector of states."""
 
-    served: float
-    obsolete: float
+    served: Any
+    obsolete: Any
 
     @property
-    def accepted(self) -> float:
+    def accepted(self) -> Any:
         """Both."""
         return self.served + self.obsolete
 
@@ -114,12 +113,49 @@ def sojourn_moments(chain: QueueChain, stationary: Array) -> Iterator[Row]:
     stationary : array, shape (states,)
         Its stationary distribution.
     """
-    pages, once, twice = ends_of(chain, entries(chain, stationary), 3)
-    for name in ("served", "obsolete", "accepted"):
-        rate = getattr(pages, name)
-        if rate > 0:
-            yield "sojourn_time", name, getattr(once, name) / rate
-            yield "sojourn_time_second_moment", name, 2 * getattr(twice, name) / rate
+    ends = np.array(ends_of(chain, entries(chain, stationary), 3))
+    return moment_rows(ends.T * FACTORIALS)
+
+
+def moment_rows(moments: Array, delivered: float = 0.0) -> Iterator[Row]:
+    """First and second moments of sojourn times by class of pages.
+
+    Parameters
+    ----------
+    moments : ndarray, shape (kinds, 3)
+        Of order 0, 1 and 2: of pages that are served, become obsolete, and end otherwise.
+    delivered : float, optional
+        Pages delivered per unit time, for the second moment of all of them.
+    """
+    served, obsolete, *_ = moments
+    accepted = moments.sum(axis=0)
+    classes = {"served": served, "obsolete": obsolete, "accepted": accepted}
+    for name, (pages, once, twice) in classes.items():
+        if pages > 0:
+            yield "sojourn_time", name, float(once / pages)
+            yield "sojourn_time_second_moment", name, float(twice / pages)
+    if delivered > 0:
+        yield "sojourn_time_second_moment", "all", float(accepted[2] / delivered)
+
+
+def with_service(waits: Array, at_once: float, service: PhaseLaw) -> Array:
+    """Moments of sojourn times from those of the waits: a service follows, whatever came before.
+
+    Parameters
+    ----------
+    waits : ndarray, shape (kinds, 3)
+        As `moment_rows` takes them.
+    at_once : float
+        Pages per unit time that do not wait.
+    service : PhaseLaw
+    """
+    moments = waits.copy()
+    served = moments[0]
+    first, second = moment(service, 1), moment(service, 2)
+    served[2] += 2.0 * first * served[1] + second * (served[0] + at_once)
+    served[1] += first * (served[0] + at_once)
+    served[0] += at_once
+    return moments
 
 
 def sojourn_transform(chain: QueueChain, stationary: Array, s: ArrayLike) -> dict[str, Array]:
@@ -188,9 +224,7 @@ def sojourn_cdf(chain: QueueChain, stationary: Array, times: ArrayLike) -> dict[
     """
     points = _not_negative("times", times)
     starts = entries(chain, stationary)
-    rate = fastest_rate(chain)
-    shares = uniformised(points, rate, MOST_JUMPS, _ends_by_jump(chain, starts, rate))
-    return _by_class(chain, stationary, starts, shares)
+    return _by_class(chain, stationary, starts, _TaggedPage(chain, starts).ended(points))
 
 
 def sojourn_quantiles(
@@ -221,103 +255,11 @@ def sojourn_quantiles(
     The root of the distribution function of `sojourn_cdf`, whose sum over jumps is kept.
     """
     starts = entries(chain, stationary)
-    rate = fastest_rate(chain)
 
     def by_class(rates: Array) -> dict[str, Array]:
         return _by_class(chain, stationary, starts, rates)
 
-    return quantiles_by_jumps(_ends_by_jump(chain, starts, rate), rate, by_class, shares)
-
-
-def quantiles_by_jumps(
-    ends: Iterator[Array],
-    rate: float,
-    by_class: Callable[[Array], dict[str, Array]],
-    shares: Sequence[float],
-) -> dict[str, Array]:
-    """Quantiles of the time to the end of a page that ends with a jump of a Poisson process.
-
-    Parameters
-    ----------
-    ends : iterator of ndarray, shape (2,)
-        Rates of pages, served and obsolete, that end with jump 1, 2, …
-    rate : float
-        Of the Poisson process.
-    by_class : callable
-        From rates of pages that have ended, shape (…, 2), to the distribution function of each
-        class of pages.
-    shares : sequence of float
-
-    Returns
-    -------
-    dict of ndarray, shape of `shares`
-        By class.
-
-    Raises
-    ------
-    NoAnswerError
-        If there are more than a million jumps.
-    """
-    ended = np.array(list(islice(ends, MOST_JUMPS + 1)))
-    if len(ended) > MOST_JUMPS:
-        raise NoAnswerError(f"a page may make more than {MOST_JUMPS:,} jumps before it ends")
-    jumps = np.arange(1, len(ended) + 1)
-
-    def distribution(time: float) -> dict[str, Array]:
-        return by_class(scipy.special.gammainc(jumps, rate * time) @ ended)
-
-    longest = (len(ended) + 10 * math.sqrt(len(ended)) + 40) / rate
-
-    def quantile(name: str, share: float, atom: float) -> float:
-        if share <= atom:
-            return 0.0
-
-        def excess(time: float) -> float:
-            return float(distribution(time)[name]) - share
-
-        return float(scipy.optimize.brentq(excess, 0.0, longest, xtol=1e-14 * longest, rtol=1e-13))
-
-    return {
-        name: np.array([quantile(name, share, float(atom)) for share in shares])
-        for name, atom in distribution(0.0).items()
-    }
-
-
-def uniformised(times: Array, rate: float, most: int, ends: Iterator[Array]) -> Array:
-    """What has ended by some times, given what ends with each jump of a Poisson process.
-
-    Nothing is subtracted: jump k + 1 comes before t with probability ``gammainc(k + 1, rate t)``.
-
-    Parameters
-    ----------
-    times : ndarray
-    rate : float
-        Of the Poisson process.
-    most : int
-        Jumps that may be expected up to the longest time.
-    ends : iterator of ndarray
-        What ends with jump 1, 2, …; it may stop where the rest does not matter.
-
-    Returns
-    -------
-    ndarray, shape of `times` followed by that of `ends`
-
-    Raises
-    ------
-    ValueError
-        If more jumps are expected.
-    """
-    expected = rate * float(times.max(initial=0.0))
-    if expected > most:
-        raise ValueError(
-            f"{expected:.3g} jumps are expected up to time {times.max():g}; must be at most {most}"
-        )
-    jumps = 1 + math.ceil(expected + 9 * math.sqrt(expected) + 30)
-    total: Array = sum(
-        np.multiply.outer(scipy.special.gammainc(jump, rate * times), ended)
-        for jump, ended in zip(range(1, jumps + 1), ends, strict=False)
-    )
-    return total
+    return _TaggedPage(chain, starts).quantiles(by_class, shares)
 
 
 def _not_negative(name: str, values: ArrayLike) -> Array:
@@ -340,39 +282,74 @@ def _by_class(
 ) -> dict[str, Array]:
     """Per page of each class, from rates of served and obsolete pages, shape (…, 2)."""
     pages = ends_of(chain, starts, 1)[0]
-    accepted = rates.sum(axis=-1)
-    by_class = {"served": rates[..., 0], "obsolete": rates[..., 1], "accepted": accepted}
+    return shares_by_class(rates, pages, fate_rates(chain, marginals_of(chain, stationary)))
+
+
+def shares_by_class(ended: Array, pages: Ends, fates: Mapping[str, float]) -> dict[str, Array]:
+    """Of the pages of each class those that have ended.
+
+    Parameters
+    ----------
+    ended : ndarray, shape (…, 2)
+        Served and obsolete pages that have.
+    pages : Ends
+        All of them.
+    fates : mapping
+        Pages that are delivered, and lost.
+    """
+    every = Ends(ended[..., 0], ended[..., 1])
     result = {
-        name: value / getattr(pages, name)
-        for name, value in by_class.items()
+        name: getattr(every, name) / getattr(pages, name)
+        for name in ("served", "obsolete", "accepted")
         if getattr(pages, name) > 0
     }
-    fates = fate_rates(chain, marginals_of(chain, stationary))
     if fates["delivered"] > 0:
-        result["all"] = (fates["lost"] + accepted) / fates["delivered"]
+        result["all"] = (fates["lost"] + every.accepted) / fates["delivered"]
     return result
 
 
-def _ends_by_jump(chain: QueueChain, starts: list[Array], rate: float) -> Iterator[Array]:
-    """Rates of pages that end, served and obsolete, with jump 1, 2, … of a Poisson process."""
-    from analytic.indexing_queue.kernels import step, tables_of, working_space
+@dataclass(frozen=True)
+class _TaggedPage(Absorbing):
+    """A page followed from its entry to its end, served or obsolete.
 
-    positions = _positions_alone(chain)
-    tables = tables_of(positions)
-    (flow, spare, _) = working_space(positions)
-    limits = positions.starts.tolist()
-    probabilities = np.concatenate([np.zeros(1), *starts])
-    rates = np.empty_like(flow)
-    total = probabilities.sum()
-    while True:
-        ends = [
-            _ends_at(chain, position, probabilities[limits[position] : limits[position + 1]])
-            for position in range(1, positions.top + 1)
-        ]
-        yield np.sum(ends, axis=0) / rate
-        step(tables, probabilities, (flow, spare, rates), rate)
-        if probabilities.sum() <= 1e-18 * total:
-            return
+    Attributes
+    ----------
+    chain : QueueChain
+    starts : list of ndarray
+        Of `entries`.
+    """
+
+    chain: QueueChain
+    starts: list[Array]
+
+    @property
+    def rate(self) -> float:
+        """Largest rate out of a state."""
+        return fastest_rate(self.chain)
+
+    def ends_by_jump(self) -> Iterator[Array]:
+        """Rates of pages that end with each jump, served and obsolete."""
+        from analytic.indexing_queue.kernels import step, tables_of, working_space
+
+        rate = self.rate
+        positions = _positions_alone(self.chain)
+        tables = tables_of(positions)
+        (flow, spare, _) = working_space(positions)
+        limits = positions.starts.tolist()
+        probabilities = np.concatenate([np.zeros(1), *self.starts])
+        rates = np.empty_like(flow)
+        total = probabilities.sum()
+        while True:
+            ends = [
+                _ends_at(
+                    self.chain, position, probabilities[limits[position] : limits[position + 1]]
+                )
+                for position in range(1, positions.top + 1)
+            ]
+            yield np.sum(ends, axis=0) / rate
+            step(tables, probabilities, (flow, spare, rates), rate)
+            if probabilities.sum() <= 1e-18 * total:
+                return
 
 
 def _positions_alone(chain: QueueChain) -> QueueChain:
@@ -409,23 +386,15 @@ def ends_of(chain: QueueChain, entries: list[Array], powers: int, shift: float =
     NotConvergedError
         If the integral over the time at a position of a large chain loses pages.
 
-    Notes
-    -----
-    Row vectors, from the last position to the first. Only sums and products of what is not
-    negative; each position is needed for the next one only.
     """
-    largest = chain.inner[-1]
-    positions = (_Small if largest <= LARGEST_DENSE else _Large)(chain, shift)
-    above: list[Array | None] = [None] * powers
-    ends = np.zeros((powers, 2))
-    for position in range(chain.top, 0, -1):
-        flow = entries[position - 1]
-        for power in range(powers):
-            later = above[power]
-            arriving = flow.copy() if later is None else flow + positions.passed(position, later)
-            flow = positions.spent(position, arriving)
-            above[power] = flow
-            ends[power] += _ends_at(chain, position, flow)
+    stages: Stages
+    if chain.inner[-1] <= LARGEST_DENSE:
+        stages = DenseStages(
+            partial(one_closer, chain), partial(position_times, chain, shift=shift)
+        )
+    else:
+        stages = _Large(chain, shift)
+    ends = ends_by_stage(stages, partial(_ends_at, chain), entries, powers)
     return [Ends(*map(float, row)) for row in ends]
 
 
@@ -470,29 +439,8 @@ def position_times(chain: QueueChain, position: int, shift: float = 0.0) -> Arra
     return times
 
 
-class _Small:
-    """The positions of a small chain, with dense matrices."""
-
-    def __init__(self, chain: QueueChain, shift: float) -> None:
-        self.chain = chain
-        self.shift = shift
-        self._known: tuple[int, Array] = (0, np.zeros((0, 0)))
-
-    def passed(self, position: int, above: Array) -> Array:
-        """What a vector at the next position passes on to this one."""
-        flow: Array = above @ one_closer(self.chain, position)
-        return flow
-
-    def spent(self, position: int, arriving: Array) -> Array:
-        """Time spent at a position by what arrives there."""
-        if self._known[0] != position:
-            self._known = position, position_times(self.chain, position, self.shift)
-        spent: Array = arriving @ self._known[1]
-        return spent
-
-
 class _Large:
-    """The same without matrices, by the passes of `kernels`."""
+    """The positions of a large chain, without matrices, by the passes of `kernels`."""
 
     def __init__(self, chain: QueueChain, shift: float) -> None:
         from analytic.indexing_queue.kernels import tables_of, working_space

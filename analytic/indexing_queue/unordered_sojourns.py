@@ -21,16 +21,8 @@ from analytic.formula import Values, dependent
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.marginals import fate_rates, marginals_of
 from analytic.indexing_queue.measures import chain_of, size_of, solution_of
-from analytic.indexing_queue.sojourns import Row
-from analytic.phase_type import PhaseLaw, moment
-from analytic.state_space import (
-    MOST_STATES,
-    Explored,
-    Move,
-    explore,
-    service_moves,
-    total_rewards,
-)
+from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
+from analytic.state_space import MOST_STATES, Move, explore, service_moves
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.arrays import Array
@@ -210,60 +202,8 @@ def unordered_sojourns(
     waits: Array = np.zeros((3, 3))
     if waiting:
         explored = explore(waiting, _Followed(chain, newest_first, pushing).moves, kinds=4)
-        waits = wait_moments(explored, np.array(list(waiting.values())))
-    return sojourn_rows(waits, at_once, chain.service, delivered)
-
-
-def wait_moments(explored: Explored, flows: Array) -> Array:
-    """Moments of order 0, 1 and 2 of the waits, by the kind of their end, shape (3, 3).
-
-    Parameters
-    ----------
-    explored : Explored
-        The chain of a waiting page, with the ends `SERVED`, `OBSOLETE` and `LOST`.
-    flows : ndarray
-        Pages that enter per unit time, by their first states: the first ones of the chain.
-    """
-    starts = np.zeros(len(explored.states))
-    starts[: len(flows)] = flows
-    exits = np.stack([np.asarray(each.sum(axis=1)).ravel() for each in explored.rates[1:]])
-    solve = total_rewards(explored.rates[0], exits.sum(axis=0))
-    shares = solve(exits.T)
-    once = solve(shares)
-    moments: Array = np.stack(
-        [starts @ shares, starts @ once, 2.0 * (starts @ solve(once))], axis=1
-    )
-    return moments
-
-
-def sojourn_rows(
-    waits: Array, at_once: float, service: PhaseLaw, delivered: float
-) -> Iterator[Row]:
-    """Moments of the sojourn times by class, from those of the waits.
-
-    Parameters
-    ----------
-    waits : ndarray, shape (3, 3)
-        Of `wait_moments`.
-    at_once : float
-        Pages per unit time that do not wait.
-    service : PhaseLaw
-    delivered : float
-        Pages delivered per unit time.
-    """
-    served, obsolete, lost = waits.copy()
-    first = moment(service, 1)
-    second = moment(service, 2)
-    served[2] += 2.0 * first * served[1] + second * (served[0] + at_once)
-    served[1] += first * (served[0] + at_once)
-    served[0] += at_once
-    accepted = served + obsolete + lost
-    for name, moments in (("served", served), ("obsolete", obsolete), ("accepted", accepted)):
-        if moments[0] > 0:
-            yield "sojourn_time", name, float(moments[1] / moments[0])
-            yield "sojourn_time_second_moment", name, float(moments[2] / moments[0])
-    if delivered > 0:
-        yield "sojourn_time_second_moment", "all", float(accepted[2] / delivered)
+        waits = explored.absorbed(np.array(list(waiting.values()))).moments(2).T
+    return moment_rows(with_service(waits, at_once, chain.service), delivered)
 
 
 # --- of a scenario ----------------------------------------------------------------------------

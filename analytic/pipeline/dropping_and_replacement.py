@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from analytic.absorbing import AbsorbingChain
 from analytic.active_robots import most_active, robots_at
 from analytic.arrival_process import delivery_modes
 from analytic.conditions import buffer_of, discipline_of, fleet_of
@@ -24,25 +25,13 @@ from analytic.formula import Values, dependent
 from analytic.indexing_queue import QueueChain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
 from analytic.indexing_queue.measures import control_cost, level_rows, service_and_patience
-from analytic.indexing_queue.sojourns import Row
-from analytic.indexing_queue.unordered_sojourns import (
-    LOST,
-    OBSOLETE,
-    SERVED,
-    sojourn_rows,
-    wait_moments,
-)
+from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
+from analytic.indexing_queue.unordered_sojourns import LOST, OBSOLETE, SERVED
 from analytic.page_conditions import accessed_pages
 from analytic.pipeline.random_pages import Freshness
 from analytic.progress import followed
 from analytic.refusal import NoAnswerError, Remembered
-from analytic.state_space import (
-    Explored,
-    Move,
-    explore,
-    service_moves,
-    total_rewards,
-)
+from analytic.state_space import Explored, Move, explore, service_moves
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.model import QueueDiscipline
@@ -348,8 +337,8 @@ def _age(explored: Explored, moves: csr_matrix, starts: Array) -> float:
     ends = np.asarray(moves[stale][:, ~stale].sum(axis=1)).ravel()
     if not ends.any():
         return np.inf
-    left = total_rewards(moves[stale][:, stale], ends)(np.ones(len(ends)))
-    return float(starts[stale] @ left)
+    chain = AbsorbingChain(starts[stale], moves[stale][:, stale], ends[:, None])
+    return chain.total(np.ones(len(ends)))
 
 
 def age_with_dropping(queue: LabelledQueue, followed: int) -> float:
@@ -442,8 +431,8 @@ def labelled_sojourns(queue: LabelledQueue) -> Iterator[Row]:
         if flows:
             tagged = _TaggedWalk(walk.chain, walk.deliveries, page, walk.others, walk.discipline)
             explored = explore(flows, tagged.moves, kinds=4, most=MOST_LABELLED)
-            waits += wait_moments(explored, np.array(list(flows.values())))
-    return sojourn_rows(waits, at_once, queue.chain.service, total)
+            waits += explored.absorbed(np.array(list(flows.values()))).moments(2).T
+    return moment_rows(with_service(waits, at_once, queue.chain.service), total)
 
 
 # --- of a scenario ----------------------------------------------------------------------------

@@ -16,11 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from analytic.absorbing import AbsorbingChain
 from analytic.markov import birth_death
 from analytic.page_refresh import randomized_obsolescence, slot_distances
 from analytic.pipeline.conditions import by_kind
 from analytic.pipeline.random_pages import RatesAndAges
-from analytic.state_space import Explored, Move, explore, total_rewards
+from analytic.state_space import Explored, Move, explore
 from analytic.transforms import log_transform, mean_time, moments
 from scenarios.arrays import Array
 from scenarios.laws import Distribution
@@ -294,9 +295,11 @@ def _rate_and_age(explored: Explored, change: float, service: float) -> tuple[fl
         return float(change > 0), np.inf
     moves = explored.rates[0]
     services = np.array([1.0 + (state.until or state.level) for state in explored.states])
-    age = stationary @ total_rewards(moves, brought)(1.0 + brought * services / service)
+    age = AbsorbingChain(stationary, moves, brought[:, None]).total(
+        1.0 + brought * services / service
+    )
     if change == 0.0:
-        return 0.0, float(age)
+        return 0.0, age
     stale = -np.expm1(-services * np.log1p(change / service))
-    rate = stationary @ total_rewards(moves, change + brought)(change + brought * stale)
-    return float(rate), float(age)
+    ended = AbsorbingChain(stationary, moves, change + brought[:, None])
+    return ended.total(change + brought * stale), age

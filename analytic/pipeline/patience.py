@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from scipy.special import gammaln
 
+from analytic.absorbing import total_rewards
 from analytic.conditions import discipline_of
 from analytic.formula import dependent
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
@@ -42,7 +43,6 @@ from analytic.state_space import (
     Move,
     explore,
     service_moves,
-    total_rewards,
 )
 from analytic.transforms import jumps, mean_time, survival
 from scenarios import Scenario

@@ -21,6 +21,7 @@ from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse import csr_matrix, diags_array, eye_array, kron
 
 from analytic import page_conditions
+from analytic.absorbing import total_rewards
 from analytic.active_robots import most_active
 from analytic.formula import dependent
 from analytic.indexing_queue.measures import size_of
@@ -39,7 +40,7 @@ from analytic.pipeline.random_pages import (
     Slopes,
     queue_of_pages,
 )
-from analytic.state_space import MOST_STATES, total_rewards
+from analytic.state_space import MOST_STATES
 from analytic.transforms import (
     complement,
     exc,

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from analytic import conditions
-from analytic.bounded_process import BoundedProcess, Counted, Rate
 from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, reason_against
 from analytic.indexing_queue.fixed_robots import best_fixed_number, static_optimum
@@ -31,6 +30,8 @@ from analytic.robot_control.switched_queue import (
     measures_of_policy,
 )
 from analytic.robot_modes import as_written
+from analytic.rules.bound import Bound
+from analytic.rules.of_process import BoundedProcess, Rate
 from scenarios import Scenario
 from scenarios.arrays import Array, IntArray
 from scenarios.choices import NOBODY
@@ -252,7 +253,7 @@ def _best_fixed(scenario: Scenario) -> tuple[str, float] | None:
     return f"robots = {decided}", best.cost
 
 
-def bounded_choices(scenario: Scenario, limit: Counted) -> tuple[ChoiceSearch, BoundedProcess]:
+def bounded_choices(scenario: Scenario, bound: Bound) -> tuple[ChoiceSearch, BoundedProcess]:
     """The best rule without a bound, and the decision process with it.
 
     Raises
@@ -262,12 +263,13 @@ def bounded_choices(scenario: Scenario, limit: Counted) -> tuple[ChoiceSearch, B
     """
     search = best_choices_of(scenario)
     queue = search.queue
-    total = queue.rewards(delivery=1.0) if limit.share else queue.rewards(level=1.0)
+    total = queue.rewards(delivery=1.0) if bound.is_share else queue.rewards(level=1.0)
     process = queue.process(queue.costs(prices_in(scenario)))
     at_once = np.zeros(len(process.option_costs))
-    counted = queue.counted[limit.rate]
+    counted = queue.counted[bound.rate]
     priced, whole = (Rate(queue.by_state(queue.earned(each)), at_once) for each in (counted, total))
-    return search, BoundedProcess(process, priced, whole, limit.above, limit.value)
+    # where the search begins some robot is switched on wherever one rests
+    return search, BoundedProcess(process, bound, priced, whole, process.first[1:] - 1)
 
 
 def optimal_choices(scenario: Scenario) -> Optimum:

@@ -14,14 +14,15 @@ from profiles import examples
 from scipy.optimize import linprog
 
 from analytic import optimize, predict
-from analytic.bounded_process import Counted
 from analytic.optimum import NoOptimumError
-from analytic.robot_control.bounded_switching import measure_of
+from analytic.robot_control.bounded_switching import counted_by
 from analytic.robot_control.switched_queue import SwitchedQueue
 from analytic.robot_control.switching import best_switching, queue_of
 from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
-from analytic.subject_to import BOUNDED, COUNTED, SHARES, Limit, best_within, cheapest_mixture
+from analytic.rules.bound import COUNTED, SHARES, Bound, Found, cheapest_within
+from analytic.rules.subject_to import ListedRules, best_within
 from scenarios import Scenario, load, scenario_from
+from scenarios.arrays import Array
 from scenarios.choices import NOBODY
 
 
@@ -45,7 +46,7 @@ def value_of(scenario: Scenario, rule: dict[str, Any], measure: str) -> float:
     return next(row.value for row in rows if row.measure == measure and row.kind == "exact")
 
 
-@pytest.mark.parametrize("measure", BOUNDED)
+@pytest.mark.parametrize("measure", COUNTED)
 @pytest.mark.parametrize("above", [False, True])
 def test_the_best_number_is_the_best_of_those_that_keep_the_bound(
     measure: str, above: bool
@@ -57,7 +58,7 @@ def test_the_best_number_is_the_best_of_those_that_keep_the_bound(
     bound = values[2] * (1 - 1e-6 if above else 1 + 1e-6)
     kept = [n for n in rules if (values[n] >= bound if above else values[n] <= bound)]
     best = min(kept, key=lambda n: costs[n])
-    found = best_within(scenario, "static", Limit(measure, above, bound))
+    found = best_within(scenario, "static", Bound(measure, above, bound))
     assert found.decision == {"robots": best}
     assert found.cost == pytest.approx(costs[best], rel=1e-10)
     assert {row["robots"] for row in found.table} - {0} == set(kept)
@@ -65,7 +66,7 @@ def test_the_best_number_is_the_best_of_those_that_keep_the_bound(
 
 def test_the_best_thresholds_are_the_best_of_those_that_keep_the_bound() -> None:
     scenario = queue()
-    limit = Limit("loss_probability", False, 0.06)
+    limit = Bound("loss_probability", False, 0.06)
     found = best_within(scenario, "threshold", limit)
     least = np.inf
     for high in (1, 2, 3):
@@ -84,6 +85,10 @@ def test_the_best_thresholds_are_the_best_of_those_that_keep_the_bound() -> None
     assert found.lower_bound <= found.cost
 
 
+def mixture_of(excess: Array, costs: Array) -> Found[int]:
+    return cheapest_within(ListedRules(costs, excess, excess, excess), 1e-12)
+
+
 numbers = st.floats(-5.0, 5.0, allow_nan=False).map(lambda x: round(x, 3))
 
 
@@ -91,29 +96,31 @@ numbers = st.floats(-5.0, 5.0, allow_nan=False).map(lambda x: round(x, 3))
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=12))
 def test_no_mixture_of_any_rules_is_cheaper(points: list[tuple[float, float]]) -> None:
     excess, costs = np.array([(-1.0, 6.0), *points]).T
-    found = cheapest_mixture(excess, costs)
+    found = mixture_of(excess, costs)
     programme = linprog(
         costs, A_ub=[excess], b_ub=[0.0], A_eq=[np.ones(len(costs))], b_eq=[1.0], method="highs"
     )
-    assert found.cost == pytest.approx(programme.fun, abs=1e-9)
+    assert found.mixed_cost == pytest.approx(programme.fun, abs=1e-9)
+    assert found.lower == pytest.approx(programme.fun, abs=1e-9)
     shares = np.zeros(len(costs))
-    shares[found.rules[0]] += found.share
-    shares[found.rules[1]] += 1.0 - found.share
+    inside, outside = found.edge
+    shares[inside.rule] += found.share
+    shares[outside.rule] += 1.0 - found.share
     assert shares @ excess <= 1e-12
-    assert shares @ costs == pytest.approx(found.cost, abs=1e-12)
+    assert shares @ costs == pytest.approx(found.mixed_cost, abs=1e-12)
 
 
 def test_a_price_of_the_response_is_no_rate() -> None:
     scenario = queue(costs={"loss": 20.0, "starvation": 10.0, "response": 5.0})
-    found = best_within(scenario, "static", Limit("throughput", True, 0.7))
+    found = best_within(scenario, "static", Bound("throughput", True, 0.7))
     assert found.lower_bound is None
 
 
 def test_what_no_rule_keeps_says_what_comes_nearest() -> None:
     with pytest.raises(NoOptimumError, match=r"the nearest, robots = 1 has 0\.0"):
-        best_within(queue(), "static", Limit("loss_probability", False, 1e-9))
+        best_within(queue(), "static", Bound("loss_probability", False, 1e-9))
     with pytest.raises(NoOptimumError, match="static, threshold, levels, free or switching"):
-        best_within(queue(), "template", Limit("loss_probability", False, 0.1))
+        best_within(queue(), "template", Bound("loss_probability", False, 0.1))
 
 
 @pytest.mark.parametrize(
@@ -128,13 +135,13 @@ def test_a_bound_that_is_none_is_refused(text: str, crawlsim: Any) -> None:
 
 def test_a_bound_where_nothing_costs_anything_without_it() -> None:
     scenario = queue(costs={"robots": 1.0})
-    found = best_within(scenario, "static", Limit("throughput", True, 0.5))
+    found = best_within(scenario, "static", Bound("throughput", True, 0.5))
     assert found.decision == {"robots": 1}
     assert "without the bound the cost is 0; it costs 1 more" in found.notes
 
 
 def test_a_limit_is_said_as_it_was_given() -> None:
-    assert str(Limit("loss_rate", False, 0.123456789)) == "loss_rate <= 0.123456789"
+    assert str(Bound("loss_rate", False, 0.123456789)) == "loss_rate <= 0.123456789"
 
 
 def test_the_command(crawlsim: Any) -> None:
@@ -174,7 +181,7 @@ def measured(queue: SwitchedQueue, targets: list[int]) -> RuleMeasures | None:
     "False-False-mean_active_robots",
     "False-True-obsolescence_probability",
 )
-@pytest.mark.parametrize("measure", BOUNDED)
+@pytest.mark.parametrize("measure", COUNTED)
 @pytest.mark.parametrize("above", [False, True])
 @pytest.mark.parametrize("stale", [False, True])
 def test_no_targets_that_keep_the_bound_cost_less(measure: str, above: bool, stale: bool) -> None:
@@ -186,24 +193,25 @@ def test_no_targets_that_keep_the_bound_cost_less(measure: str, above: bool, sta
     if measure == "obsolescence_probability" and not stale:
         return
     system, rules = all_targets(scenario)
-    bounded = Counted(COUNTED[measure], measure in SHARES, above, 0.0)
-    values = np.array([measure_of(bounded, rule, system) for rule in rules])
+    counts = np.array([counted_by(Bound(measure, above, 0.0), rule, system) for rule in rules])
+    values = counts[:, 0] / counts[:, 1]
     costs = np.array([rule.cost(scenario.prices) for rule in rules])
     limit = float(np.median(values))
     delivered = np.array([system.modes.rates[0] * rule.mean_active for rule in rules])
     total = delivered if measure in SHARES else np.ones(len(rules))
     excess = (values - limit) * total * (-1 if above else 1)
     excess = np.where(np.abs(excess) < 1e-12, 0.0, excess)
-    mixture = cheapest_mixture(excess, costs)
-    found = best_within(scenario, "switching", Limit(measure, above, limit))
+    mixture = mixture_of(excess, costs).mixed_cost
+    found = best_within(scenario, "switching", Bound(measure, above, limit))
     kept = float(costs[excess <= 0].min())
     assert found.lower_bound is not None
-    assert mixture.cost * (1 - 1e-7) <= found.cost
-    assert found.lower_bound <= mixture.cost * (1 + 1e-9)
-    assert found.lower_bound == pytest.approx(mixture.cost, rel=1e-6)
+    assert mixture * (1 - 1e-7) <= found.cost
+    assert found.lower_bound <= mixture * (1 + 1e-9)
+    assert found.lower_bound == pytest.approx(mixture, rel=1e-6)
     assert found.cost == pytest.approx(kept, rel=1e-9)
     own = measures_of_targets(system, np.array(found.decision["targets"]))
-    value = measure_of(bounded, own, system)
+    counted, total = counted_by(Bound(measure, above, limit), own, system)
+    value = counted / total
     assert value >= limit * (1 - 1e-9) if above else value <= limit * (1 + 1e-9)
 
 
@@ -213,15 +221,17 @@ def test_targets_that_break_the_bound_are_refuted() -> None:
     scenario = queue(buffer={"waiting_places": 3, "service": service})
     free = best_switching(scenario)
     limit = 0.9 * free.measures.starvation
-    found = best_within(scenario, "switching", Limit("starvation_probability", False, limit))
+    found = best_within(scenario, "switching", Bound("starvation_probability", False, limit))
     own = measures_of_targets(free.queue, np.array(found.decision["targets"]))
     assert own.starvation <= limit < free.measures.starvation
     assert found.cost > free.cost
 
 
 def test_no_targets_keep_an_impossible_bound() -> None:
-    with pytest.raises(NoOptimumError, match="no rule of this kind keeps it; the nearest"):
-        best_within(load("talim-switching"), "switching", Limit("throughput", True, 5.0))
+    with pytest.raises(
+        NoOptimumError, match=r"no rule of this kind keeps throughput >= 5\.0; the nearest, targets"
+    ):
+        best_within(load("talim-switching"), "switching", Bound("throughput", True, 5.0))
 
 
 # --- classes, sets, levels, free rules: every rule by its own prediction --------------------------
@@ -340,7 +350,7 @@ def test_every_family_against_all_its_rules(
     value = float(np.quantile(values, 1 - share if above else share)) + 1e-4
     value = round(value, 5)
     found = best_within(
-        scenario, "static" if family == "these" else family, Limit(measure, above, value)
+        scenario, "static" if family == "these" else family, Bound(measure, above, value)
     )
     excess = (values - value) * (delivered if measure in SHARES else 1.0)
     excess = -excess if above else excess
@@ -361,7 +371,7 @@ def test_every_family_against_all_its_rules(
 @pytest.mark.thorough
 def test_a_mixture_of_choices_is_told_by_where_its_rules_differ() -> None:
     scenario = load("one-fast-three-slow")
-    found = best_within(scenario, "switching", Limit("loss_probability", False, 0.002))
+    found = best_within(scenario, "switching", Bound("loss_probability", False, 0.002))
     (mixed,) = (note for note in found.notes if "in long turns" in note)
     other = "the rule above, but with 1 page and 1 near, 1 far active: far for the rest"
     assert "the rule above for 62.3313 % of the time" in mixed
@@ -384,11 +394,11 @@ def test_a_mixture_of_choices_is_told_by_where_its_rules_differ() -> None:
 @pytest.mark.thorough
 def test_a_single_rule_that_is_not_proved_says_so() -> None:
     scenario = load("one-fast-three-slow")
-    found = best_within(scenario, "switching", Limit("starvation_probability", False, 0.02))
+    found = best_within(scenario, "switching", Bound("starvation_probability", False, 0.02))
     assert found.proved is False
     assert any("not proved" in note for note in found.notes)
     assert found.lower_bound < found.cost  # type: ignore[operator]
-    looser = best_within(scenario, "switching", Limit("starvation_probability", False, 0.05))
+    looser = best_within(scenario, "switching", Bound("starvation_probability", False, 0.05))
     assert looser.proved
     assert looser.cost == looser.lower_bound or looser.cost == pytest.approx(looser.lower_bound)
 
@@ -403,7 +413,7 @@ def test_a_bound_that_an_equally_good_rule_keeps_is_proved() -> None:
     scenario = scenario.with_("buffer.service", {"exponential": {"rate": 0.828}})
     scenario = scenario.with_("costs", {"starvation": 2.379, "robots": [0.0, 0.217]})
     free = optimize(scenario, "switching")
-    found = best_within(scenario, "switching", Limit("mean_active_robots", False, 1.16))
+    found = best_within(scenario, "switching", Bound("mean_active_robots", False, 1.16))
     assert found.cost == pytest.approx(free.cost, rel=1e-12)
     assert found.lower_bound == pytest.approx(found.cost, rel=1e-9)
     assert found.proved
@@ -414,7 +424,7 @@ def test_a_bound_that_an_equally_good_rule_keeps_is_proved() -> None:
 def test_what_no_rule_of_any_family_keeps(target: str) -> None:
     scenario, _ = FAMILIES[target]()
     with pytest.raises(NoOptimumError, match="no rule of this kind keeps"):
-        best_within(scenario, target, Limit("throughput", True, 5.0))
+        best_within(scenario, target, Bound("throughput", True, 5.0))
 
 
 TWO_CLASSES = {
@@ -459,7 +469,7 @@ def test_shares_of_several_servers_are_those_of_each_rule(
         fixed = scenario.with_("activation.static", rule)
         rows, _ = predict(fixed)
         value = next(row.value for row in rows if row.measure == measure and row.subject is None)
-        limit = Limit(measure, sense == ">=", value)
+        limit = Bound(measure, sense == ">=", value)
         found = best_within(scenario, "static", limit)
         cost = next(row.value for row in rows if row.measure == "control_cost")
         assert found.cost is not None

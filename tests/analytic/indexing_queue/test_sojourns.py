@@ -214,7 +214,7 @@ def worst_state(name: str, shift: float) -> float:
     built, waiting = position(name)
     worst = 0.0
     for arriving in (np.eye(built.inner[-1])[0], np.linspace(1.0, 2.0, built.inner[-1])):
-        expected = sojourns._Small(built, shift).spent(waiting + 1, arriving)
+        expected = arriving @ sojourns.position_times(built, waiting + 1, shift)
         found = position_times.integrated_times(built, waiting, arriving, shift)
         reached = expected > 0
         assert not found[~reached].any()

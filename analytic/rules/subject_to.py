@@ -3,16 +3,15 @@
 Every rule of the family has its cost and its rates (pages lost, obsolete and indexed, time with an
 empty system). Those that keep the bound are compared. Rules that take long turns mix costs and
 rates by the time that each of them gets. The cheapest mixture that keeps the bound on average is a
-linear programme with one constraint, so that two rules suffice: the lower convex hull of the points
-(excess over the bound, cost), at excess 0, which Lagrange multipliers lead to. Rules that are too
-many to list are those of a decision process, whose multipliers `analytic.bounded_process` finds.
+linear programme with one constraint, so that two rules suffice (`analytic.rules.bound`). Rules that
+are too many to list are those of a decision process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 
 from analytic import conditions
 from analytic.arrival_process import delivery_rates
-from analytic.bounded_process import BoundedProcess, BrokenError, Counted, Found
 from analytic.decision_process import Indices
 from analytic.indexing_queue.best_free import free_rows, rule_map, unwritten
 from analytic.indexing_queue.best_levels import RuleMap
@@ -50,23 +48,25 @@ from analytic.indexing_queue.searching import (
 from analytic.indexing_queue.thresholds import best_thresholds, threshold_optimum
 from analytic.optimum import NoOptimumError, NoRuleError, Optimum
 from analytic.pipeline.costs import prices_staleness
-from analytic.robot_control.bounded_switching import switching_within
-from analytic.robot_control.switching import switching_optimum
+from analytic.robot_control.bounded_switching import BoundedTargets
+from analytic.robot_control.switching import SwitchingSearch, switching_optimum
 from analytic.robot_control.unlike_search import ChoiceSearch, bounded_choices, choices_optimum
+from analytic.rules.bound import (
+    ALIKE,
+    Bound,
+    BrokenError,
+    Edge,
+    Found,
+    Point,
+    Rule,
+    Rules,
+    cheapest_within,
+)
 from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.base import listed
 from scenarios.choices import class_sizes
-
-BOUNDED = (
-    *("loss_rate", "loss_probability", "obsolescence_probability", "success_probability"),
-    *("starvation_probability", "mean_active_robots", "throughput"),
-)
-"""Measures that may be bounded."""
-
-SHARES = ("loss_probability", "obsolescence_probability", "success_probability")
-"""Those that are shares of the delivered pages."""
 
 TARGETS = ("static", "threshold", "levels", "free", "switching")
 
@@ -79,28 +79,7 @@ MOST_LEVEL_RULES = 200_000
 _ALIKE = 1e-12
 
 
-class Limit(NamedTuple):
-    """A bound on a measure.
-
-    Attributes
-    ----------
-    measure : str
-        Of `BOUNDED`.
-    above : bool
-        Whether the measure must be at least the value, and not at most.
-    value : float
-    """
-
-    measure: str
-    above: bool
-    value: float
-
-    def __str__(self) -> str:
-        """As the user writes it."""
-        return f"{self.measure} {'>=' if self.above else '<='} {self.value!r}"
-
-
-def best_within(scenario: Scenario, target: str, limit: Limit) -> Optimum:
+def best_within(scenario: Scenario, target: str, bound: Bound) -> Optimum:
     """The cheapest rule of a kind that keeps a bound; the table has no others.
 
     Parameters
@@ -108,7 +87,7 @@ def best_within(scenario: Scenario, target: str, limit: Limit) -> Optimum:
     scenario : Scenario
     target : str
         Of `TARGETS`.
-    limit : Limit
+    bound : Bound
 
     Returns
     -------
@@ -125,21 +104,21 @@ def best_within(scenario: Scenario, target: str, limit: Limit) -> Optimum:
         raise NoOptimumError(f"a bound goes with --target {listed(TARGETS)}")
     if prices_staleness(scenario):
         raise NoOptimumError("a bound does not go with a price of staleness")
-    return _SOLVERS[target](scenario, limit)
+    return _SOLVERS[target](scenario, bound)
 
 
-def _best_static_within(scenario: Scenario, limit: Limit) -> Optimum:
+def _best_static_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best fixed robots that keep a bound."""
     if (kinds := kinds_of_robots(scenario)) and len(kinds) > 1:
-        return _best_set_within(scenario, kinds, limit)
+        return _best_set_within(scenario, kinds, bound)
     search = best_fixed_number(scenario)
     numbers = range(len(search.costs))
     rate = _rates_by(lambda one: all_costs(one, numbers, CONSTANT), scenario)
-    compared = _compare(scenario, search.costs, rate, limit, lambda rule: f"robots = {rule}")
-    return _static_answer(replace(search, costs=compared.kept_costs), compared)
+    compared = _compare(scenario, search.costs, rate, bound, lambda rule: f"robots = {rule}")
+    return _static_answer(replace(search, costs=compared.rules.kept), compared)
 
 
-def _best_set_within(scenario: Scenario, kinds: list[list[int]], limit: Limit) -> Optimum:
+def _best_set_within(scenario: Scenario, kinds: list[list[int]], bound: Bound) -> Optimum:
     """The best numbers by class, or set of robots that differ, of all that keep a bound."""
     robots = scenario.robots
     sets = all_sets(scenario, kinds, MOST_SETS)
@@ -151,10 +130,10 @@ def _best_set_within(scenario: Scenario, kinds: list[list[int]], limit: Limit) -
         ((name, entries),) = decision_of_set(sets[rule], classes).items()
         return f"{name} = {entries}"
 
-    compared = _compare(scenario, costs, rate, limit, words)
+    compared = _compare(scenario, costs, rate, bound, words)
     sizes = np.array([len(each) for each in sets])
-    best = [_first_cheapest(compared.kept_costs, sizes == size) for size in range(sizes.max() + 1)]
-    kept = [float(compared.kept_costs[rule]) for rule in best]
+    best = [_first_cheapest(compared.rules.kept, sizes == size) for size in range(sizes.max() + 1)]
+    kept = [float(compared.rules.kept[rule]) for rule in best]
     chosen = BestSets(tuple(sets[rule] for rule in best), tuple(kept), len(sets), len(sets))
     return _static_answer(static_search(scenario, chosen), compared)
 
@@ -178,7 +157,7 @@ def _static_answer(search: StaticSearch, compared: _Compared) -> Optimum:
     )
 
 
-def _best_thresholds_within(scenario: Scenario, limit: Limit) -> Optimum:
+def _best_thresholds_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best thresholds that keep a bound."""
     search = best_thresholds(scenario)
 
@@ -187,13 +166,13 @@ def _best_thresholds_within(scenario: Scenario, limit: Limit) -> Optimum:
         return f"robots = {list(used)}, at = {list(at)}"
 
     rate = _rates_by(lambda one: all_costs(one, search.numbers, NON_INCREASING), scenario)
-    compared = _compare(scenario, search.costs, rate, limit, words)
-    optimum = threshold_optimum(replace(search, costs=compared.kept_costs), ())
+    compared = _compare(scenario, search.costs, rate, bound, words)
+    optimum = threshold_optimum(replace(search, costs=compared.rules.kept), ())
     gain = "gain: per cent of the cost of the best single number that keeps it"
     return replace(optimum, lower_bound=compared.bound, notes=(*compared.notes, gain))
 
 
-def _best_levels_within(scenario: Scenario, limit: Limit) -> Optimum:
+def _best_levels_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best numbers of robots by level that keep a bound."""
     if scenario.buffer is None or scenario.robots is None:
         raise NoOptimumError("there is no [buffer]")
@@ -210,13 +189,13 @@ def _best_levels_within(scenario: Scenario, limit: Limit) -> Optimum:
         return [int(each) for each in by_level]
 
     rate = _rates_by(lambda one: all_costs(one, numbers, ANY_ORDER), scenario)
-    compared = _compare(scenario, costs, rate, limit, lambda rule: f"levels = {robots(rule)}")
-    best = _first_cheapest(compared.kept_costs, compared.keeps)
+    compared = _compare(scenario, costs, rate, bound, lambda rule: f"levels = {robots(rule)}")
+    best = _first_cheapest(compared.rules.kept, compared.rules.keeps)
     decided = robots(best)
     shown = [("numbers by level", tuple(decided))]
-    if compared.mixture is not None and compared.is_mixed:
-        named = zip(("mixed, within the bound", "mixed, beyond it"), compared.mixture.rules)  # noqa: B905  # two and two
-        shown += [(name, tuple(robots(rule))) for name, rule in named]
+    if compared.found.is_mixed:
+        named = zip(("mixed, within the bound", "mixed, beyond it"), compared.found.edge)  # noqa: B905  # two and two
+        shown += [(name, tuple(robots(each.rule))) for name, each in named]
     return Optimum(
         target="levels",
         cost=float(costs[best]),
@@ -229,13 +208,13 @@ def _best_levels_within(scenario: Scenario, limit: Limit) -> Optimum:
     )
 
 
-def _best_free_within(scenario: Scenario, limit: Limit) -> Optimum:
+def _best_free_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best rule of level and phases that keeps a bound."""
     if scenario.buffer is None or scenario.robots is None:
         raise NoOptimumError("there is no [buffer]")
     if reason := unwritten(scenario):
         raise NoOptimumError(reason)
-    queue, bounded = bounded_free(scenario, allowed_numbers(scenario), _counted_of(limit))
+    queue, rules = bounded_free(scenario, allowed_numbers(scenario), bound)
 
     def rule(policy: Indices) -> list[Any]:
         return [level.tolist() for level in queue.rule(policy)]
@@ -243,26 +222,26 @@ def _best_free_within(scenario: Scenario, limit: Limit) -> Optimum:
     def words(policy: Indices) -> str:
         return f"free = {rule(policy)}"
 
-    found = _found(bounded, limit, words)
-    best = FreeRule(found.single.cost, found.lower, queue.rule(found.single.policy))
-    decision = {"free": rule(found.single.policy)}
+    found = _found(rules, bound, words)
+    best = FreeRule(found.single.cost, found.lower, queue.rule(found.single.rule))
+    decision = {"free": rule(found.single.rule)}
     return Optimum(
         target="free",
         cost=found.single.cost,
-        lower_bound=max(found.lower, 0.0),
+        lower_bound=found.lower,
         decision=decision,
         changes={"activation": decision},
         table=list(free_rows(best)),
-        notes=_notes_of(found, limit, words),
+        notes=_notes_of(found, bound, words),
         search=rule_map([], best),
         proved=found.proved,
         gap=0.0 if found.proved else None,
     )
 
 
-def _best_choices_within(scenario: Scenario, limit: Limit) -> Optimum:
+def _best_choices_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best rule that switches on robots of several classes and keeps a bound."""
-    search, bounded = bounded_choices(scenario, _counted_of(limit))
+    search, rules = bounded_choices(scenario, bound)
 
     def rule(policy: Indices) -> ChoiceSearch:
         return replace(search, policy=policy)
@@ -270,63 +249,55 @@ def _best_choices_within(scenario: Scenario, limit: Limit) -> Optimum:
     def words(policy: Indices) -> str:
         return f"choices = {rule(policy).decision}"
 
-    found = _found(bounded, limit, words, bounded.process.first[1:] - 1)
-    single = replace(
-        rule(found.single.policy), cost=found.single.cost, lower_bound=max(found.lower, 0.0)
-    )
+    found = _found(rules, bound, words)
+    single = replace(rule(found.single.rule), cost=found.single.cost, lower_bound=found.lower)
     active, _, occasions = replace(single, fixed=None).notes()
 
     def beside(policy: Indices) -> str:
         return rule(policy).beside(single)
 
-    notes = (active, *_notes_of(found, limit, beside), occasions)
+    notes = (active, *_notes_of(found, bound, beside), occasions)
     gap = 0.0 if found.proved else None
     return replace(choices_optimum(single), notes=notes, proved=found.proved, gap=gap)
 
 
 def _found(
-    bounded: BoundedProcess,
-    limit: Limit,
-    words: Callable[[Indices], str],
-    start: Indices | None = None,
-) -> Found:
-    """What a search by multipliers finds.
+    rules: Rules[Rule], bound: Bound, words: Callable[[Rule], str], rounding: float = ALIKE
+) -> Found[Rule]:
+    """The cheapest rule that keeps a bound.
 
     Raises
     ------
     NoOptimumError
-        If no rule keeps the bound.
+        If none does.
     """
     try:
-        return bounded.best(start)
+        found = cheapest_within(rules, rounding)
     except BrokenError as failure:
         nearest = failure.nearest
-        has = f"{words(nearest.policy)} has {nearest.value:.6g}"
-        raise NoRuleError(f"no rule of this kind keeps {limit}; the nearest, {has}") from None
+        has = f"{words(nearest.rule)} has {nearest.value:.6g}"
+        raise NoRuleError(f"no rule of this kind keeps {bound}; the nearest, {has}") from None
+    return found._replace(lower=max(found.lower, 0.0))
 
 
-def _notes_of(found: Found, limit: Limit, words: Callable[[Indices], str]) -> tuple[str, ...]:
-    """What a search by multipliers found, in words."""
+def _notes_of(
+    found: Found[Rule], bound: Bound, words: Callable[[Rule], str], kept: str | None = None
+) -> tuple[str, ...]:
+    """What was found, in words; `kept` says how many rules keep the bound where all were tried."""
     single = found.single
-    notes = [
-        f"{limit.measure} = {single.value:.6g}",
-        _price_of_bound(single.cost, found.free_cost),
-        f"no rule of this kind that keeps it, and no mixture, costs less than {found.lower:.10g}",
-    ]
-    if not found.proved:
+    price = _price_of_bound(single.cost, found.free_cost)
+    less = "no rule of this kind that keeps it, and no mixture, costs less than"
+    below = f"{less} {found.lower:.10g}"
+    notes = [f"{bound.measure} = {single.value:.6g}", *((kept, price) if kept else (price, below))]
+    if found.proved is False:
         notes.append(
             "best single rule met on the way from those of the mixture, one decision after the "
             "other; not proved"
         )
     if found.is_mixed:
-        first, second = (words(each.policy) for each in found.edge)
+        first, second = (words(each.rule) for each in found.edge)
         notes.append(_in_turns(first, second, found.share, found.mixed_cost, single.cost))
     return tuple(notes)
-
-
-def _counted_of(limit: Limit) -> Counted:
-    """A bound as the searches by multipliers have it."""
-    return Counted(COUNTED[limit.measure], limit.measure in SHARES, limit.above, limit.value)
 
 
 Rate = Callable[..., Array]
@@ -343,47 +314,76 @@ def _rates_by(costs_of: Callable[[Scenario], Array], scenario: Scenario) -> Rate
     return rate
 
 
-@dataclass(frozen=True)
-class _Compared:
+@dataclass(frozen=True, eq=False)
+class ListedRules:
     """All rules of a family beside a bound.
 
     Attributes
     ----------
-    keeps : ndarray of bool, shape (rules,)
-    kept_costs : ndarray, shape (rules,)
-        NaN where the bound is broken.
-    mixture : Mixture or None
-        None where the response has a price.
-    notes : tuple of str
+    costs, excess, values : ndarray, shape (rules,)
+        NaN where a rule has none; values of the measure that is bounded.
+    distance : ndarray, shape (rules,)
+        By how much the measure breaks the bound.
+    mixes : bool
+        Whether costs of rules that take turns mix, too: not where the response has a price.
     """
 
-    keeps: NDArray[np.bool_]
-    kept_costs: Array
-    mixture: Mixture | None
+    costs: Array
+    excess: Array
+    values: Array
+    distance: Array
+    mixes: bool = True
+
+    @cached_property
+    def keeps(self) -> NDArray[np.bool_]:
+        """Whether each rule keeps the bound."""
+        keeps: NDArray[np.bool_] = (self.excess <= 0) & ~np.isnan(self.costs)
+        return keeps
+
+    @cached_property
+    def kept(self) -> Array:
+        """Costs; NaN where the bound is broken."""
+        return np.where(self.keeps, self.costs, np.nan)
+
+    def _at(self, rule: int) -> Point[int]:
+        numbers = (float(each[rule]) for each in (self.costs, self.excess, self.values))
+        return Point(rule, *numbers)
+
+    def cheapest(self, multiplier: float) -> tuple[Point[int], float]:
+        """The best rule for cost and price of the excess, and that price."""
+        if not self.mixes:
+            return self.nearest(), -np.inf
+        point = self._at(int(np.nanargmin(self.costs + multiplier * self.excess)))
+        return point, point.priced(multiplier)
+
+    def nearest(self) -> Point[int]:
+        """The cheapest rule that keeps the bound, or the one that comes nearest."""
+        if self.keeps.any():
+            return self._at(int(np.nanargmin(self.kept)))
+        distance = np.where(np.isnan(self.costs), np.nan, self.distance)
+        return self._at(int(np.nanargmin(distance)))
+
+    def single(self, _: Edge[int], /) -> tuple[Point[int], None]:
+        """The cheapest rule that keeps the bound."""
+        return self.nearest(), None
+
+
+class _Compared(NamedTuple):
+    """All rules of a family beside a bound, the best of them, and what a reader should know."""
+
+    rules: ListedRules
+    found: Found[int]
     notes: tuple[str, ...]
-
-    @property
-    def cost(self) -> float:
-        """Of the best rule that keeps it."""
-        return float(np.nanmin(self.kept_costs))
-
-    @property
-    def is_mixed(self) -> bool:
-        """Whether a mixture is cheaper than every single rule that keeps the bound."""
-        return self.mixture is not None and _is_cheaper(self.mixture.cost, self.cost)
 
     @property
     def bound(self) -> float | None:
         """No rule that keeps it costs less, nor any mixture; None where that is not known."""
-        return None if self.mixture is None else min(self.mixture.cost, self.cost)
-
-
-def _is_cheaper(mixed: float, single: float) -> bool:
-    return mixed < single * (1 - 1e-9) - _ALIKE
+        found = self.found
+        return min(found.mixed_cost, found.single.cost) if self.rules.mixes else None
 
 
 def _compare(
-    scenario: Scenario, costs: Array, rate: Rate, limit: Limit, words: Callable[[int], str]
+    scenario: Scenario, costs: Array, rate: Rate, bound: Bound, words: Callable[[int], str]
 ) -> _Compared:
     """All rules with these costs beside a bound.
 
@@ -392,80 +392,18 @@ def _compare(
     NoOptimumError
         If none keeps it.
     """
-    counted, total = _counted(scenario, rate, limit.measure)
-    excess = _excess(counted, total, limit)
-    keeps = (excess <= 0) & ~np.isnan(costs)
-    values = counted / total
-    if not keeps.any():
-        nearest = int(np.nanargmin(np.where(np.isnan(costs), np.nan, excess / total)))
-        has = f"{words(nearest)} has {values[nearest]:.6g}"
-        raise NoRuleError(f"no rule of this kind keeps {limit}; the nearest, {has}")
-    kept = np.where(keeps, costs, np.nan)
-    best = float(np.nanmin(kept))
-    rule = int(np.nanargmin(kept))
-    mixture = None if scenario.prices.response else cheapest_mixture(excess, costs)
-    keep = "keeps" if keeps.sum() == 1 else "keep"
-    notes = [
-        f"{limit.measure} = {values[rule]:.6g}",
-        f"{int(keeps.sum()):,} of {len(keeps):,} rules {keep} {limit}; the others are not shown",
-        _price_of_bound(best, float(np.nanmin(costs))),
-    ]
-    if mixture is not None and _is_cheaper(mixture.cost, best):
-        first, second = (words(each) for each in mixture.rules)
-        notes.append(_in_turns(first, second, mixture.share, mixture.cost, best))
-    return _Compared(keeps, kept, mixture, tuple(notes))
+    counted, total = _counted(scenario, rate, bound)
+    excess = bound.excess(counted, total, _ALIKE)
+    mixes = not scenario.prices.response
+    rules = ListedRules(costs, excess, counted / total, excess / total, mixes)
+    found = _found(rules, bound, words, _ALIKE)._replace(free_cost=float(np.nanmin(costs)))
+    number = int(rules.keeps.sum())
+    keep = "keeps" if number == 1 else "keep"
+    kept = f"{number:,} of {len(costs):,} rules {keep} {bound}; the others are not shown"
+    return _Compared(rules, found, _notes_of(found, bound, words, kept))
 
 
-class Mixture(NamedTuple):
-    """Two rules that get shares of the time.
-
-    Attributes
-    ----------
-    rules : tuple of int
-        Their positions; the first keeps the bound.
-    share : float
-        Of the time that the first one gets.
-    cost : float
-        Per unit time.
-    """
-
-    rules: tuple[int, int]
-    share: float
-    cost: float
-
-
-def cheapest_mixture(excess: Array, costs: Array) -> Mixture:
-    """The cheapest mixture of rules whose excess is 0 or less on average.
-
-    Parameters
-    ----------
-    excess, costs : ndarray, shape (rules,)
-        NaN where a rule has none; some excess is 0 or less.
-    """
-    known = ~(np.isnan(excess) | np.isnan(costs))
-    inside = int(np.argmin(np.where(known & (excess <= 0), costs, np.inf)))
-    outside = int(np.argmin(np.where(known & (excess > 0), costs, np.inf)))
-    if not (known[outside] and excess[outside] > 0 and costs[outside] < costs[inside]):
-        return Mixture((inside, inside), 1.0, float(costs[inside]))
-    while True:
-        width = excess[outside] - excess[inside]
-        multiplier = (costs[inside] - costs[outside]) / width
-        values = np.where(known, costs + multiplier * excess, np.inf)
-        rule = int(np.argmin(values))
-        # The rules of the edge have one value but for rounding, and the least: no edge lies below.
-        if rule in (inside, outside) or values[rule] >= values[inside] - _ALIKE * abs(
-            values[inside]
-        ):
-            share = float(excess[outside] / width)
-            mixed = share * costs[inside] + (1.0 - share) * costs[outside]
-            return Mixture((inside, outside), share, float(mixed))
-        if excess[rule] <= 0:
-            inside = rule
-        else:
-            outside = rule
-
-
-def _counted(scenario: Scenario, rate: Rate, measure: str) -> tuple[Array, Array]:
+def _counted(scenario: Scenario, rate: Rate, bound: Bound) -> tuple[Array, Array]:
     """What a measure counts per unit time under each rule, and what that is a share of."""
 
     def lost() -> Array:
@@ -481,16 +419,15 @@ def _counted(scenario: Scenario, rate: Rate, measure: str) -> tuple[Array, Array
         busy = 1.0 - rate("starvation")
         return np.asarray(busy / mean_time(conditions.service_law(scenario)))
 
-    counted = {
-        "loss_rate": lost,
-        "loss_probability": lost,
-        "obsolescence_probability": obsolete,
-        "success_probability": served,
-        "starvation_probability": lambda: rate("starvation"),
-        "mean_active_robots": lambda: rate("robots"),
-        "throughput": served,
-    }[measure]()
-    if measure not in SHARES:
+    counts: dict[str, Callable[[], Array]] = {
+        "loss": lost,
+        "obsolescence": obsolete,
+        "served": served,
+        "starvation": lambda: rate("starvation"),
+        "robots": lambda: rate("robots"),
+    }
+    counted = counts[bound.rate]()
+    if not bound.is_share:
         return counted, np.ones_like(counted)
     delivered = lost() + obsolete() + served()
     return counted, np.where(delivered > 0, delivered, np.nan)
@@ -505,43 +442,21 @@ def _delivered(scenario: Scenario, rate: Rate) -> Array:
     return rates[0] * rate("robots")
 
 
-def _excess(counted: Array, total: Array, limit: Limit) -> Array:
-    """By how much each rule breaks a bound, as a rate: linear in the time that a rule gets."""
-    excess = (counted - limit.value * total) * (-1.0 if limit.above else 1.0)
-    return np.where(excess <= _ALIKE * total, np.minimum(excess, 0.0), excess)
-
-
-COUNTED = {
-    "loss_rate": "loss",
-    "loss_probability": "loss",
-    "obsolescence_probability": "obsolescence",
-    "success_probability": "served",
-    "starvation_probability": "starvation",
-    "mean_active_robots": "robots",
-    "throughput": "served",
-}
-"""By measure, what it counts per unit time."""
-
-
-def _best_switching_within(scenario: Scenario, limit: Limit) -> Optimum:
+def _best_switching_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best rule that switches one robot on at a time and keeps a bound."""
     if scenario.robots is not None and conditions.robots_unlike(scenario) is None:
-        return _best_choices_within(scenario, limit)
-    found = switching_within(scenario, _counted_of(limit))
-    optimum = switching_optimum(found.search)
-    active, _ = found.search.notes()
-    notes = [
-        active,
-        f"{limit.measure} = {found.value:.6g}",
-        _price_of_bound(found.search.cost, found.free_cost),
-        f"no rule of this kind that keeps it, and no mixture, costs less than "
-        f"{found.search.lower_bound:.10g}",
-    ]
-    if found.mixture is not None:
-        first, second = (f"targets = {each.decision}" for each in found.mixture.rules)
-        mixture = found.mixture
-        notes.append(_in_turns(first, second, mixture.share, mixture.cost, found.search.cost))
-    return replace(optimum, notes=tuple(notes))
+        return _best_choices_within(scenario, bound)
+    rules = BoundedTargets(scenario, bound)
+
+    found = _found(rules, bound, lambda targets: f"targets = {targets.tolist()}")
+    named = scenario.name, scenario.time_unit, rules.queue, scenario.prices
+
+    def search(targets: Indices) -> SwitchingSearch:
+        return SwitchingSearch(*named, targets, found.lower)
+
+    single = search(found.single.rule)
+    notes = _notes_of(found, bound, lambda targets: f"targets = {search(targets).decision}")
+    return replace(switching_optimum(single), notes=(single.notes()[0], *notes))
 
 
 def _price_of_bound(cost: float, free: float) -> str:
@@ -561,7 +476,7 @@ def _in_turns(first: str, second: str, share: float, cost: float, best: float) -
     )
 
 
-_SOLVERS: dict[str, Callable[[Scenario, Limit], Optimum]] = {
+_SOLVERS: dict[str, Callable[[Scenario, Bound], Optimum]] = {
     "static": _best_static_within,
     "threshold": _best_thresholds_within,
     "levels": _best_levels_within,
