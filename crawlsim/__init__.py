@@ -14,7 +14,19 @@ require("scenarios", "sim", "analytic")
 
 if TYPE_CHECKING:
     from analytic import Prediction, compare
-    from crawlsim.api import Check, Solution, check, fit, optimize, run, schedule, solve, sweep
+    from crawlsim.api import (
+        Check,
+        Ranking,
+        Solution,
+        check,
+        fit,
+        optimize,
+        rank,
+        run,
+        schedule,
+        solve,
+        sweep,
+    )
     from crawlsim.logs.fit import fitted_scenario
     from scenarios import Results, Scenario, ScenarioError, load
 
@@ -32,6 +44,7 @@ _HOMES = {
 __all__ = [
     "Check",
     "Prediction",
+    "Ranking",
     "Results",
     "Scenario",
     "ScenarioError",
@@ -42,6 +55,7 @@ __all__ = [
     "fitted_scenario",
     "load",
     "optimize",
+    "rank",
     "run",
     "schedule",
     "solve",

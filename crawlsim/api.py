@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from crawlsim.logs.fit.reading import Kind
     from crawlsim.logs.plan import Schedule
     from crawlsim.logs.read import ChangeLog, VisitLog
+    from sim.sweep import Cell
 
 System = Scenario | str | Path
 """A scenario, the name of one in the library, or the path of a file."""
@@ -245,6 +246,128 @@ def optimize(
     return next_best(scenario, target, asked)
 
 
+@dataclass(frozen=True)
+class Ranking:
+    """Which cell of a sweep is best, and how sure that is.
+
+    Parameters
+    ----------
+    best : dict or None
+        The cell with its number, and the others that may be as good, as ``crawlsim sweep --json``
+        has it; None: no cell has a value, or none is within the bound.
+    sentence : str
+        The same in words.
+    rows, differences, choice : DataFrame
+        As `sweep` gives them; how the cells differ from the best one, or the first; and, where
+        replications were added, how often each cell was simulated.
+    """
+
+    best: dict[str, Any] | None
+    sentence: str
+    rows: pd.DataFrame
+    differences: pd.DataFrame
+    choice: pd.DataFrame
+
+
+def rank(
+    system: System,
+    vary: Mapping[str, Sequence[Any]],
+    *,
+    minimise: str | None = None,
+    maximise: str | None = None,
+    first: str | None = None,
+    confidence: float = 0.95,
+    indifference: float | None = None,
+    max_replications: int | None = None,
+    exact: bool = True,
+    engine: str | None = None,
+    executor: Executor | None = None,
+) -> Ranking:
+    """The best of all combinations of some entries, and how sure that is.
+
+    Parameters
+    ----------
+    system, vary, exact, executor
+        As of `sweep`.
+    minimise, maximise : str, optional
+        A measure, with its subject where it has several, such as ``"sojourn_time served"``.
+    first : str, optional
+        Instead, a bound: the first cell within it is wanted, in the order of `vary`.
+    confidence : float
+        With which the best cell is told apart from the others.
+    indifference : float, optional
+        Replications are added until, with that confidence, no other cell is better by more.
+    max_replications : int, optional
+        Of a cell, at which it is given up; default 1000, or those of the scenario if more.
+    engine : {"simpy", "compiled"}, optional
+        Default: the fastest that covers a scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If a combination is not valid, or there is nothing to rank it by.
+    """
+    import pandas as pd
+
+    from crawlsim.ranking import (
+        CHOICE,
+        DIFFERENCES,
+        difference_rows,
+        further_replications,
+        goal_of,
+        indifference_of,
+        ranked,
+    )
+    from sim.sweep import cells
+
+    goal = goal_of(minimise, maximise, first)
+    if goal is None:
+        raise ScenarioError("--minimise", "not given", "is needed, or maximise, or first")
+    grid = cells(_loaded(system), vary)
+    rule = indifference_of(indifference, confidence, goal, grid, max_replications)
+    records = _records(grid, exact=exact, engine=engine, executor=executor)
+
+    def further(number: int, replications: range) -> dict[str, Any]:
+        decided = analytic.resolve(grid[number].scenario)
+        return further_replications(grid[number], decided, replications, engine, executor)
+
+    best = ranked(goal, grid, records, confidence, rule, further)
+    differences = difference_rows(grid, records, best.index if best else 0)
+    return Ranking(
+        best=best.record if best else None,
+        sentence=best.sentence if best else goal.missed,
+        rows=_frame(grid, records),
+        differences=pd.DataFrame(differences, columns=[*vary, *DIFFERENCES]),
+        choice=pd.DataFrame(best.choice if best else (), columns=[*vary, *CHOICE]),
+    )
+
+
+def _records(grid: Sequence[Cell], *, exact: bool, **how: Any) -> list[dict[str, Any]]:
+    """What comes out of each cell; `how` as of `sim.run`."""
+    from crawlsim.ranking import cell_record
+
+    records = []
+    for cell in grid:
+        scenario = analytic.resolve(cell.scenario)
+        predictions = analytic.exact_values(scenario) if exact else {}
+        records.append(cell_record(cell, scenario, sim.run(scenario, **how), predictions))
+    return records
+
+
+def _frame(grid: Sequence[Cell], records: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """A row for each cell, measure and subject."""
+    import pandas as pd
+
+    from sim.sweep import COLUMNS
+
+    rows = [
+        (*cell.varied.values(), *row)
+        for cell, record in zip(grid, records, strict=True)
+        for row in record["rows"]
+    ]
+    return pd.DataFrame(rows, columns=[*grid[0].varied, *COLUMNS])
+
+
 def sweep(
     system: System,
     vary: Mapping[str, Sequence[Any]],
@@ -275,18 +398,10 @@ def sweep(
     ScenarioError
         If a combination is not valid.
     """
-    import pandas as pd
+    from sim.sweep import cells
 
-    from sim.sweep import COLUMNS, cells, rows_of
-
-    rows: list[tuple[Any, ...]] = []
-    for cell in cells(_loaded(system), vary):
-        scenario = analytic.resolve(cell.scenario)
-        predictions = analytic.exact_values(scenario) if exact else {}
-        results = sim.run(scenario, executor=executor)
-        varied = cell.varied.values()
-        rows.extend((*varied, *row) for row in rows_of(results, predictions))
-    return pd.DataFrame(rows, columns=[*vary, *COLUMNS])
+    grid = cells(_loaded(system), vary)
+    return _frame(grid, _records(grid, exact=exact, executor=executor))
 
 
 def fit(

@@ -1,7 +1,8 @@
-"""Text that others wrote, as it may be shown: nothing acts on a terminal, nothing is too long."""
+"""What people read: text that others wrote, which never acts and is never too long; numbers."""
 
 from __future__ import annotations
 
+import math
 import re
 
 ACTING = re.compile(
@@ -75,3 +76,15 @@ def counted(number: int, thing: str) -> str:
 def told(shown: str, thing: str) -> str:
     """A number as it is shown, and its things: "1 visit", "1.5 visits", "1,000 rules"."""
     return f"{shown} {things(1 if shown == '1' else 2, thing)}"
+
+
+def number(value: float | None) -> str:
+    """A number for people: six significant digits, a dash where it is undefined."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value + 0.0:.6g}"  # 0, not -0
+
+
+def half_width(estimate: float, half: float) -> str:
+    """The half-width of an interval; what was never seen has an upper end only."""
+    return "none seen" if estimate == 0 else number(half)

@@ -15,18 +15,12 @@ from rich.table import Table
 
 from crawlsim.cli.files import claim_all, write_all
 from crawlsim.cli.options import FORCE, JSON, NumberRange, command, option, takes
-from crawlsim.cli.tables import (
-    new_table,
-    number,
-    print_json,
-    show_table,
-    warn,
-)
+from crawlsim.cli.tables import new_table, print_json, show_table, warn
 from crawlsim.own_files import IN_MARKUP, IN_TOML, signed
 from scenarios import Scenario, ScenarioError, dumps, load
 from scenarios.base import listed, one_of
 from scenarios.errors import MISSING
-from scenarios.text import shortened
+from scenarios.text import number, shortened
 
 if TYPE_CHECKING:
     from crawlsim.logs.fit import Fit, Options, Trace

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crawlsim.cli.options import FORCE, JSON, WHERE, NumberRange, RunOptions, command, option, takes
-from crawlsim.cli.tables import number, print_json
+from crawlsim.cli.tables import print_json
 from crawlsim.cli.workers import workers
 from crawlsim.own_files import claim
 from scenarios import ScenarioError
 from scenarios.base import listed
-from scenarios.text import things
+from scenarios.text import number, things
 
 if TYPE_CHECKING:
     from analytic.page_refresh.out_of_core import Frequencies, Multiplier

@@ -31,21 +31,14 @@ from crawlsim.cli.options import (
     takes,
 )
 from crawlsim.cli.output import csv_text, progress_bar
-from crawlsim.cli.tables import (
-    half_width,
-    new_table,
-    number,
-    print_json,
-    show_table,
-    warn,
-)
+from crawlsim.cli.tables import new_table, print_json, show_table, warn
 from crawlsim.cli.workers import workers
 from crawlsim.own_files import IN_TOML, claim, signed, write
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.base import listed
 from scenarios.files import value_text
 from scenarios.page_data import page_names
-from scenarios.text import shortened, visible
+from scenarios.text import half_width, number, shortened, visible
 
 if TYPE_CHECKING:
     from analytic import Optimum

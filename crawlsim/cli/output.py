@@ -19,14 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawlsim.cli.streams import stage
-from crawlsim.cli.tables import (
-    PARTS,
-    ShownConsole,
-    half_width,
-    new_table,
-    number,
-    show_table,
-)
+from crawlsim.cli.tables import PARTS, ShownConsole, new_table, show_table
 from crawlsim.opening import TOO_RARE, naming_of, worst_pages
 from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array
@@ -34,7 +27,7 @@ from scenarios.infinite import infinite_quantities, tail_lines, without_variance
 from scenarios.measures import MEASURES, Subject
 from scenarios.page_data import change_rates
 from scenarios.page_groups import QUANTILES, followed_pages, only_sums
-from scenarios.text import counted
+from scenarios.text import counted, half_width, number
 from scenarios.timeline import pieces
 
 if TYPE_CHECKING:

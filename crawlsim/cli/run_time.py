@@ -10,10 +10,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from crawlsim.cli.options import RunOptions
-from crawlsim.cli.tables import number, warn
+from crawlsim.cli.tables import warn
 from scenarios import Scenario
 from scenarios.page_groups import only_sums
-from scenarios.text import told
+from scenarios.text import number, told
 from sim.pace import expected_events
 
 _QUANTILE = 1.96

@@ -29,39 +29,33 @@ from crawlsim.cli.output import (
     unit_of,
 )
 from crawlsim.cli.results import file_names, package_versions, provenance
-from crawlsim.cli.sweep_best import (
+from crawlsim.cli.sweep_cells import (
+    CellFiles,
+    cell_records,
+    decisions,
+    identity_of,
+    kept_replications,
+)
+from crawlsim.cli.tables import new_table, print_json, show_table, warn
+from crawlsim.opening import PageName, naming_of, page_of
+from crawlsim.ranking import (
     CHOICE,
     DIFFERENCES,
     BestCell,
     Bound,
     Goal,
-    best_cell,
-    choose_cell,
+    Record,
     difference_rows,
-    first_cell,
     goal_of,
     indifference_of,
-)
-from crawlsim.cli.sweep_cells import (
-    CellFiles,
-    Record,
-    cell_records,
-    decisions,
-    identity_of,
+    ranked,
     rows_in,
 )
-from crawlsim.cli.tables import (
-    half_width,
-    new_table,
-    number,
-    print_json,
-    show_table,
-)
-from crawlsim.opening import PageName, naming_of, page_of
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.files import parse_value, value_text
 from scenarios.measures import Subject
-from scenarios.text import shortened
+from scenarios.text import half_width, number, shortened
+from sim.estimates.choosing import Indifference
 from sim.sweep import COLUMNS, Cell, cells, parse_vary, shown
 
 _FILES = ("sweep.csv", "differences.csv", "choice.csv", "sweep.svg", "report.html")
@@ -271,7 +265,9 @@ def sweep(
     grid = cells(scenario, grid_of)
     if options.warmup is not None and {"run", "run.warmup"} & set(grid_of):
         raise ScenarioError("--warmup", options.warmup, "does not go with --vary run.warmup")
-    rule = indifference_of(indifference, surely, goal, grid, options)
+    if indifference is not None and options.precision is not None:
+        raise ScenarioError("--indifference", indifference, "does not go with --precision")
+    rule = indifference_of(indifference, surely, goal, grid, options.max_replications)
     files = None
     if options.out is not None:
         own_folder(options.out, file_names([scenario], *_FILES), force=options.force)
@@ -279,10 +275,7 @@ def sweep(
         files = CellFiles(options.out, identity, grid)
     require = goal.require if goal else None
     records = cell_records(scenario.name, grid, options, files, require)
-    if goal is not None and rule is not None:
-        best = choose_cell(goal, rule, grid, records, files, options)
-    else:
-        best = _cell_for(goal, grid, records, surely)
+    best = _best(goal, grid, records, surely, rule, options, files) if goal else None
     only = options.measures or ((bound.text.split(" ")[0],) if bound else ())
     swept = Swept(scenario, grid, records, best, only)
     if options.out is not None:
@@ -303,17 +296,25 @@ def sweep(
         return
     show_table(swept.table(), OPTIONAL_COLUMNS)
     if goal is not None:
-        missing = f"no cell has {first}" if bound else f"no cell has a value of {goal.text}"
-        missing += "; crawlsim solve says why" * goal.is_predicted
+        missing = goal.missed + "; crawlsim solve says why" * goal.is_predicted
         click.echo(best.sentence if best else missing)
 
 
-def _cell_for(
-    goal: Goal | None, grid: Sequence[Cell], records: Sequence[Record], surely: float
+def _best(
+    goal: Goal,
+    grid: Sequence[Cell],
+    records: Sequence[Record],
+    surely: float,
+    rule: Indifference | None,
+    options: RunOptions,
+    files: CellFiles | None,
 ) -> BestCell | None:
-    """The cell that is asked for, by the replications that there are."""
-    if goal is None:
-        return None
-    if isinstance(goal, Bound):
-        return first_cell(goal, grid, records)
-    return best_cell(goal, grid, records, surely)
+    """The cell that is wanted, with further replications where an indifference asks for them."""
+    if rule is None:
+        return ranked(goal, grid, records, surely)
+    name = grid[0].scenario.name
+    with kept_replications(name, grid, records, rule.most, options, files) as further:
+        best = ranked(goal, grid, records, surely, rule, further)
+    if best and best.warning:
+        warn(f"{name}: {best.warning}")
+    return best

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,11 @@ from crawlsim.cli.streams import Interrupted
 from crawlsim.cli.tables import json_text, warn
 from crawlsim.cli.workers import workers
 from crawlsim.own_files import PROGRAM, refusing_unwritable
-from scenarios import Results, Scenario, ScenarioError
+from crawlsim.ranking import Record, cell_record, further_replications
+from scenarios import Scenario, ScenarioError
 from scenarios.files import value_text
-from scenarios.measures import Subject
 from sim.staging import PREFIX, alone_in, remove_leftovers, staging
-from sim.sweep import Cell, Key, Row, kept, label_of, rows_of
+from sim.sweep import Cell, label_of
 
 _FOLDER = "cells"
 _IDENTITY = "sweep.json"
@@ -41,8 +42,6 @@ _PARTIAL = ".partial"
 """How names of unfinished files ended in sweeps of earlier versions."""
 
 DECISION = "decision"
-
-Record = dict[str, Any]
 
 
 def identity_of(
@@ -328,28 +327,70 @@ def _record(
     label = f"{scenario.name}, {label_of(cell)}"
     results, shortfall = simulate_as_asked(scenario, options, executor, label, quiet=True)
     return {
-        "varied": dict(cell.varied),
+        **cell_record(cell, scenario, results, predictions),
         DECISION: decision_of(cell.scenario, scenario),
         "run": run_record(results) | {"warmup": scenario.run.warmup},
         "shortfall": shortfall,
-        "rows": list(rows_of(results, predictions)),
-        "without_each": leave_one_out(scenario, results),
     }
 
 
-def leave_one_out(scenario: Scenario, results: Results) -> list[tuple[str, Subject, list[float]]]:
-    """What the errors of differences between cells are made of."""
-    keys = kept(scenario, results.leave_one_out)
-    return [(*key, list(results.leave_one_out[key])) for key in keys]
+@contextmanager
+def kept_replications(
+    name: str,
+    grid: Sequence[Cell],
+    records: Sequence[Record],
+    most: int,
+    options: RunOptions,
+    files: CellFiles | None,
+) -> Iterator[Callable[[int, range], Record]]:
+    """What simulates further replications of a cell, or reads them where they are kept.
+
+    Parameters
+    ----------
+    name : str
+        Of the sweep, for its progress bar.
+    grid : sequence of Cell
+    records : sequence of dict
+        As `cell_records`.
+    most : int
+        Replications of a cell at which it is given up.
+    options : RunOptions
+    files : CellFiles or None
+    """
+    scenario_of = cache(lambda n: as_simulated(grid[n], options.warmup))
+    with _said_when_interrupted(files), ExitStack() as stack:
+        progress = stack.enter_context(progress_bar(name, options.as_json))
+
+        @cache
+        def executor() -> Executor | None:
+            """Workers, from the first replication on that is not read but simulated."""
+            engines = [options.engine or record["run"]["engine"] for record in records]
+            return stack.enter_context(workers(options, engines))
+
+        def further(n: int, replications: range) -> Record:
+            stage = replications.start, replications.stop
+            record = files.stage(n, *stage) if files else None
+            if record is None:
+                given = (scenario_of(n), replications, options.engine, executor())
+                record = further_replications(grid[n], *given)
+                if files:
+                    files.keep(record, n, *stage)
+            progress(replications.stop, most)
+            return record
+
+        yield further
 
 
-def rows_in(record: Record) -> dict[Key, Row]:
-    """The numbers of a cell, the same whether it was computed just now or read from its file."""
-    rows = {}
-    for measure, subject, *numbers, count, predicted, source in record["rows"]:
-        estimates = [math.nan if value is None else value for value in numbers]
-        rows[measure, subject] = Row._make((measure, subject, *estimates, count, predicted, source))
-    return rows
+@contextmanager
+def _said_when_interrupted(files: CellFiles | None) -> Iterator[None]:
+    """An interrupt says what is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if files is None:
+            raise
+        kept = f"all cells and the further replications so far are in {files.folder}"
+        raise Interrupted(f"{kept}; the same command resumes with the others") from None
 
 
 def _of_all(some: int, cells: int) -> str:

@@ -79,18 +79,6 @@ def warn(message: str) -> None:
     click.echo(shortened(visible(f"warning: {message}"), LONGEST_LINE), err=True)
 
 
-def number(value: float | None) -> str:
-    """A number for people: six significant digits, a dash where it is undefined."""
-    if value is None or math.isnan(value):
-        return "–"
-    return f"{value + 0.0:.6g}"  # 0, not -0
-
-
-def half_width(estimate: float, half: float) -> str:
-    """The half-width of an interval; what was never seen has an upper end only."""
-    return "none seen" if estimate == 0 else number(half)
-
-
 class ShownConsole(Console):
     """A console that shows what would act on a terminal; the commands of its own styles do act.
 

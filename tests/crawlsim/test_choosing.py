@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from systems import queue
 
-from crawlsim.cli import sweep_best
+import crawlsim as program
+from crawlsim.cli import sweep_cells
 from experiments.choosing import Values, configurations, crossing, measured, of_queue, screened
-from scenarios import dumps
+from scenarios import ScenarioError, dumps
 from sim.estimates import choosing as procedure
 from sim.estimates.choosing import Indifference, choose, next_look, squared_constant
 
@@ -174,26 +175,26 @@ def test_the_choice_is_the_same_for_any_number_of_jobs_and_after_an_interrupt(
     assert crawlsim(*command, str(folders[0]))[0] == 0
     assert crawlsim(*command, str(folders[1]), "--jobs", "2")[0] == 0
 
-    simulated = sweep_best.further_replications
-    calls: list[tuple[Any, int]] = []
+    simulated = sweep_cells.further_replications
+    calls: list[tuple[Any, range]] = []
 
-    def until_third(cell: Any, scenario: Any, start: int, *others: Any) -> Any:
+    def until_third(cell: Any, scenario: Any, some: range, *others: Any) -> Any:
         if len(calls) == 2:
             raise KeyboardInterrupt
-        calls.append((cell.varied, start))
-        return simulated(cell, scenario, start, *others)
+        calls.append((cell.varied, some))
+        return simulated(cell, scenario, some, *others)
 
-    monkeypatch.setattr(sweep_best, "further_replications", until_third)
+    monkeypatch.setattr(sweep_cells, "further_replications", until_third)
     code, _, err = crawlsim(*command, str(folders[2]))
     assert code == 130
     assert "the same command resumes" in err
     first = list(calls)
 
-    def goes_on(cell: Any, scenario: Any, start: int, *others: Any) -> Any:
-        assert (cell.varied, start) not in first
-        return simulated(cell, scenario, start, *others)
+    def goes_on(cell: Any, scenario: Any, some: range, *others: Any) -> Any:
+        assert (cell.varied, some) not in first
+        return simulated(cell, scenario, some, *others)
 
-    monkeypatch.setattr(sweep_best, "further_replications", goes_on)
+    monkeypatch.setattr(sweep_cells, "further_replications", goes_on)
     assert crawlsim(*command, str(folders[2]))[0] == 0
     names = ["choice.csv", "sweep.csv", "differences.csv", "report.html"]
     names += [f"cells/{path.name}" for path in (folders[0] / "cells").iterdir()]
@@ -269,3 +270,40 @@ def test_what_no_choice_can_be_made_of_is_refused(
     assert (code, text) == (2, "")
     assert says in err
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"minimise": "loss_probability"},
+        {"maximise": "throughput", "confidence": 0.8},
+        {"minimise": "loss_probability", "indifference": 0.01, "max_replications": 40},
+        {"first": "loss_probability < 0.3"},
+        {"first": "loss_probability < 0"},
+    ],
+    ids=str,
+)
+def test_python_ranks_as_the_command_does(
+    crawlsim: Commands, scenario_file: str, tmp_path: Path, asked: dict[str, Any]
+) -> None:
+    flags = ["--out", str(tmp_path / "out")]
+    flags += [
+        word for key, value in asked.items() for word in (f"--{key.replace('_', '-')}", str(value))
+    ]
+    _, out, _ = crawlsim("sweep", scenario_file, *VARY, *flags, "--json")
+    by_command = json.loads(out)
+    vary = {"buffer.waiting_places": [1, 2, 3], "activation.static": [1, 2]}
+    found = program.rank(scenario_file, vary, **asked)
+    assert json.loads(json.dumps(found.best)) == by_command["best"]
+    assert found.rows["estimate"].tolist() == [row["estimate"] for row in by_command["rows"]]
+    with (tmp_path / "out/differences.csv").open(newline="") as file:
+        differences = [float(row["difference"] or "nan") for row in csv.DictReader(file)]
+    np.testing.assert_array_equal(found.differences["difference"], differences)
+    assert bool(len(found.choice)) == ("indifference" in asked)
+    _, shown, _ = crawlsim("sweep", scenario_file, *VARY, *flags)
+    assert " ".join(shown.split()).endswith(found.sentence)
+
+
+def test_there_is_nothing_to_rank_by(scenario_file: str) -> None:
+    with pytest.raises(ScenarioError, match="--minimise"):
+        program.rank(scenario_file, {"run.seed": [1, 2]})

@@ -20,7 +20,8 @@ from systems import queue
 
 import sim
 import sim.sweep
-from crawlsim.cli import sweep_best, sweep_cells
+from crawlsim import ranking
+from crawlsim.cli import sweep_cells
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.sweep_cells import CellFiles, identity_of, simulate_as_asked
 from crawlsim.report.sweep_figures import heat_figure, plot_heat_map
@@ -342,7 +343,7 @@ def test_a_confidence_is_never_negative_and_never_certain() -> None:
     best = best_of(twins)
     assert best is not None
     assert best.confidence == 0.0
-    assert [sweep_best.percent(share) for share in (1.0, 0.9996, 0.8765)] == [
+    assert [ranking.percent(share) for share in (1.0, 0.9996, 0.8765)] == [
         "99.9 %",
         "99.9 %",
         "87.6 %",
@@ -534,7 +535,7 @@ def test_ties_without_formulas_name_no_best_cell() -> None:
     best = best_of([nothing, estimated([1.0, 2.0, 3.0]), nothing, nothing, nothing])
     assert best is not None
     assert best.ties == (2, 3, 4)
-    assert sweep_best.tie_words(cells, best, 0.0, None).startswith(
+    assert ranking.tie_words(cells, best, 0.0, None).startswith(
         "4 cells tie at 0, none seen: (a = 0), (a = 2), (a = 3) and 1 more"
     )
 

@@ -329,8 +329,8 @@ def test_one_of_a_thing_is_no_plural(
 
 
 def test_zero_has_no_sign() -> None:
-    from crawlsim.cli.tables import number
     from crawlsim.report.words import number as of_report
+    from scenarios.text import number
 
     assert (number(-0.0), of_report(-0.0)) == ("0", "0")
     assert (number(-2.0), of_report(-2.0)) == ("-2", "−2")

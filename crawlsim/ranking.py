@@ -1,36 +1,26 @@
-"""Which cell of a sweep is best, and how sure that is; how the cells differ."""
+"""Which cell of a sweep is best, and how sure that is; how the cells differ.
+
+What came out of a cell is a record: `cell_record`.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from crawlsim.bounds import written_bound
-from crawlsim.cli.options import RunOptions
-from crawlsim.cli.output import progress_bar
-from crawlsim.cli.streams import Interrupted
-from crawlsim.cli.sweep_cells import (
-    CellFiles,
-    Record,
-    as_simulated,
-    leave_one_out,
-    rows_in,
-)
-from crawlsim.cli.tables import half_width, number, warn
-from crawlsim.cli.workers import workers
-from scenarios import Scenario, ScenarioError
+from scenarios import Results, Scenario, ScenarioError
 from scenarios.arrays import Array
 from scenarios.base import one_of
 from scenarios.files import value_text
-from scenarios.measures import MEASURES
+from scenarios.measures import MEASURES, Subject
+from scenarios.text import half_width, number
 from sim.estimates.choosing import (
     LEAST_REPLICATIONS,
     MOST_REPLICATIONS,
@@ -40,7 +30,7 @@ from sim.estimates.choosing import (
     unseen_deviation,
 )
 from sim.estimates.paired import Best, Estimated, best_of, paired_difference
-from sim.sweep import PREDICTED_ONLY, Cell, Key, Row, kept, label_of
+from sim.sweep import PREDICTED_ONLY, Cell, Key, Row, kept, label_of, rows_of
 
 DIFFERENCES = ("measure", "subject", "against", "difference", "standard_error", "low", "high")
 
@@ -54,6 +44,80 @@ _RELATIONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": opera
 
 _MOMENT = 1e-9
 """A horizon within which nothing need happen."""
+
+
+Record = dict[str, Any]
+
+
+# --- what came out of a cell ----------------------------------------------------------------------
+
+
+def cell_record(
+    cell: Cell, scenario: Scenario, results: Results, predictions: Mapping[Key, Any]
+) -> Record:
+    """The numbers of a cell, and what the errors of its differences from others are made of.
+
+    Parameters
+    ----------
+    cell : Cell
+    scenario : Scenario
+        As it was simulated.
+    results : Results
+    predictions : mapping (measure, subject) -> (value, source)
+        By formulas that are exact.
+    """
+    return {
+        "varied": dict(cell.varied),
+        "rows": list(rows_of(results, predictions)),
+        "without_each": _leave_one_out(scenario, results),
+    }
+
+
+def _leave_one_out(scenario: Scenario, results: Results) -> list[tuple[str, Subject, list[float]]]:
+    keys = kept(scenario, results.leave_one_out)
+    return [(*key, list(results.leave_one_out[key])) for key in keys]
+
+
+def further_replications(
+    cell: Cell,
+    scenario: Scenario,
+    replications: range,
+    engine: str | None,
+    executor: Executor | None,
+) -> Record:
+    """The estimates of these replications alone, of all that cells are compared by.
+
+    Parameters
+    ----------
+    cell : Cell
+    scenario : Scenario
+        As it is simulated.
+    replications : range
+        Their numbers.
+    engine : str or None
+    executor : Executor or None
+    """
+    from sim.replicate import run
+
+    first, count = replications.start, len(replications)
+    results = run(scenario, first=first, replications=count, engine=engine, executor=executor)
+    rows = []
+    for measure, subject, each in _leave_one_out(scenario, results):
+        estimate = results.find(measure, subject)
+        rows.append((measure, subject, estimate.estimate if estimate else math.nan, each))
+    return {"varied": dict(cell.varied), "first": first, "estimates": rows}
+
+
+def rows_in(record: Record) -> dict[Key, Row]:
+    """The numbers of a cell, the same whether it was computed just now or read from its file."""
+    rows = {}
+    for measure, subject, *numbers, count, predicted, source in record["rows"]:
+        estimates = [math.nan if value is None else value for value in numbers]
+        rows[measure, subject] = Row._make((measure, subject, *estimates, count, predicted, source))
+    return rows
+
+
+# --- what is wanted -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +144,11 @@ class Goal:
     def is_predicted(self) -> bool:
         """Whether only the formulas give the measure."""
         return self.text in PREDICTED_ONLY
+
+    @property
+    def missed(self) -> str:
+        """That no cell has what is wanted."""
+        return f"no cell has a value of {self.text}"
 
     def named(self, key: Key) -> str:
         """The best value of all in words."""
@@ -147,6 +216,11 @@ class Bound(Goal):
     relation: str
     limit: float
 
+    @property
+    def missed(self) -> str:
+        """That no cell is within the bound."""
+        return f"no cell has {self.text}{self.relation}{self.limit:g}"
+
     def holds(self, value: float) -> bool:
         """Whether a value is within the bound; nan never is."""
         return bool(_RELATIONS[self.relation](value, self.limit))
@@ -183,6 +257,44 @@ def goal_of(minimise: str | None, maximise: str | None, first: str | None) -> Go
     return goal
 
 
+def indifference_of(
+    size: float | None,
+    confidence: float,
+    goal: Goal | None,
+    grid: Sequence[Cell],
+    most: int | None,
+) -> Indifference | None:
+    """Until when replications are added, if an indifference is given.
+
+    Raises
+    ------
+    ScenarioError
+        If there is nothing to choose by, or the cells have too few replications to begin with, or
+        not all the same number.
+    """
+    if size is None:
+        return None
+    option = "--indifference"
+    if goal is None or isinstance(goal, Bound):
+        raise ScenarioError(option, size, "needs --minimise or --maximise")
+    if goal.is_predicted:
+        raise ScenarioError(option, size, f"does not go with {goal.text}, which is exact")
+    if not math.isfinite(size):
+        raise ScenarioError(option, size, "must be finite")
+    counts = {cell.scenario.run.replications for cell in grid}
+    if len(counts) > 1:
+        raise ScenarioError(option, size, "does not go with --vary run.replications")
+    (first,) = counts
+    if first < LEAST_REPLICATIONS:
+        allowed = f"must be at least {LEAST_REPLICATIONS} with {option}"
+        raise ScenarioError("run.replications", first, allowed)
+    most = most or max(MOST_REPLICATIONS, first)
+    if most < first:
+        allowed = f"must be at least run.replications = {first} with {option}"
+        raise ScenarioError("--max-replications", most, allowed)
+    return Indifference(size, confidence, most)
+
+
 def name_of_key(key: Key) -> str:
     """A measure, with its subject where it has several."""
     measure, subject = key
@@ -203,12 +315,54 @@ class BestCell:
         The same for JSON.
     choice : list of tuple
         Rows of the table of a choice: varied values, then `CHOICE`; empty where nothing was chosen.
+    warning : str
+        Of a choice that is not settled; else empty.
     """
 
     index: int
     sentence: str
     record: dict[str, Any]
     choice: Sequence[tuple[Any, ...]] = ()
+    warning: str = ""
+
+
+Further = Callable[[int, range], Record]
+"""From the number of a cell and of replications to the record of these alone."""
+
+
+def ranked(
+    goal: Goal,
+    grid: Sequence[Cell],
+    records: Sequence[Record],
+    confidence: float,
+    rule: Indifference | None = None,
+    further: Further | None = None,
+) -> BestCell | None:
+    """The cell that is wanted; None: no cell has a value, or none is within the bound.
+
+    Parameters
+    ----------
+    goal : Goal
+    grid : sequence of Cell
+    records : sequence of dict
+        What came out of each cell.
+    confidence : float
+        With which cells are told apart from the best one.
+    rule : Indifference, optional
+        Until when replications are added; needs `further`, which simulates them.
+    further : callable, optional
+
+    Raises
+    ------
+    ScenarioError
+        If the goal is none of the measures that cells are compared by, or is undefined in some
+        replications of a cell that needs more of them.
+    """
+    if isinstance(goal, Bound):
+        return _first_cell(goal, grid, records)
+    if rule is not None and further is not None:
+        return _chosen_cell(goal, rule, grid, records, further)
+    return _best_cell(goal, grid, records, confidence)
 
 
 def _varied(grid: Sequence[Cell], places: Iterable[int]) -> list[dict[str, Any]]:
@@ -257,7 +411,7 @@ def difference_rows(
     ----------
     grid : sequence of Cell
     records : sequence of dict
-        As `cell_records`.
+        What came out of each cell.
     against : int
         The cell that the others are compared with.
     """
@@ -276,26 +430,12 @@ def difference_rows(
     return rows
 
 
-def best_cell(
+def _best_cell(
     goal: Goal, grid: Sequence[Cell], records: Sequence[Record], level: float
 ) -> BestCell | None:
     """The cell that is best for a goal, by the replications that there are; None: none has a value.
 
     Of cells that tie it is the one that is best by the formulas.
-
-    Parameters
-    ----------
-    goal : Goal
-    grid : sequence of Cell
-    records : sequence of dict
-        As `cell_records`.
-    level : float
-        The confidence with which cells are told apart from the best one.
-
-    Raises
-    ------
-    ScenarioError
-        If the goal is none of the measures that cells are compared by.
     """
     key, values = goal.values_in(records)
     if goal.is_predicted:
@@ -352,22 +492,10 @@ def _solved_cell(
     return BestCell(index, f"{goal.named(key)}: {words}", record)
 
 
-def first_cell(bound: Bound, grid: Sequence[Cell], records: Sequence[Record]) -> BestCell | None:
+def _first_cell(bound: Bound, grid: Sequence[Cell], records: Sequence[Record]) -> BestCell | None:
     """The first cell within a bound, in the order of the grid; None: there is none.
 
     What counts is the exact value of a cell, where it has one, or else its estimate.
-
-    Parameters
-    ----------
-    bound : Bound
-    grid : sequence of Cell
-    records : sequence of dict
-        As `cell_records`.
-
-    Raises
-    ------
-    ScenarioError
-        If the bound is on none of the measures that cells are compared by.
     """
     key, _ = bound.values_in(records)
     rows = [rows_in(record).get(key) for record in records]
@@ -438,128 +566,33 @@ def _how_sure(grid: Sequence[Cell], best: Best, level: float, half: float) -> st
     return f"best of all cells with {percent(best.confidence)} confidence"
 
 
-def indifference_of(
-    size: float | None,
-    confidence: float,
-    goal: Goal | None,
-    grid: Sequence[Cell],
-    options: RunOptions,
-) -> Indifference | None:
-    """What ``--indifference`` asks for, if it is given.
-
-    Raises
-    ------
-    ScenarioError
-        If there is nothing to choose by, or the cells have too few replications to begin with, or
-        not all the same number.
-    """
-    if size is None:
-        return None
-    option = "--indifference"
-    if goal is None or isinstance(goal, Bound):
-        raise ScenarioError(option, size, "needs --minimise or --maximise")
-    if goal.is_predicted:
-        raise ScenarioError(option, size, f"does not go with {goal.text}, which is exact")
-    if not math.isfinite(size):
-        raise ScenarioError(option, size, "must be finite")
-    if options.precision is not None:
-        raise ScenarioError(option, size, "does not go with --precision")
-    counts = {cell.scenario.run.replications for cell in grid}
-    if len(counts) > 1:
-        raise ScenarioError(option, size, "does not go with --vary run.replications")
-    (first,) = counts
-    if first < LEAST_REPLICATIONS:
-        allowed = f"must be at least {LEAST_REPLICATIONS} with {option}"
-        raise ScenarioError("run.replications", first, allowed)
-    most = options.max_replications or max(MOST_REPLICATIONS, first)
-    if most < first:
-        allowed = f"must be at least run.replications = {first} with {option}"
-        raise ScenarioError("--max-replications", most, allowed)
-    return Indifference(size, confidence, most)
-
-
-def choose_cell(
+def _chosen_cell(
     goal: Goal,
     rule: Indifference,
     grid: Sequence[Cell],
     records: Sequence[Record],
-    files: CellFiles | None,
-    options: RunOptions,
+    further: Further,
 ) -> BestCell | None:
-    """The cell that is best for a goal within an indifference; None where no cell has a value.
-
-    Further replications of the cells that may be the best are simulated, and kept like cells.
-
-    Parameters
-    ----------
-    goal : Goal
-    rule : Indifference
-    grid : sequence of Cell
-    records : sequence of dict
-        As `cell_records`.
-    files : CellFiles or None
-    options : RunOptions
-
-    Raises
-    ------
-    ScenarioError
-        If the goal is none of the measures that cells are compared by, or is undefined in some
-        replications of a cell.
-    """
+    """The cell that is best within an indifference; None where no cell has a value."""
     key, starts = goal.values_in(records)
     places = [n for n, each in enumerate(starts) if not math.isnan(each.estimate)]
     if not places:
         return None
     first = [_values(goal, grid[n], starts[n]) for n in places]
     unseen = [_unseen(records[n], key, starts[n]) for n in places]
-    name = grid[0].scenario.name
-    scenario_of = cache(lambda n: as_simulated(grid[n], options.warmup))
-    with _kept_when_interrupted(files), ExitStack() as stack:
-        progress = stack.enter_context(progress_bar(name, options.as_json))
 
-        @cache
-        def executor() -> Executor | None:
-            """Workers, from the first replication on that is not read but simulated."""
-            engines = [options.engine or record["run"]["engine"] for record in records]
-            return stack.enter_context(workers(options, engines))
+    def values_of(n: int, replications: range) -> Array:
+        record = further(n, replications)
+        estimates = {(each[0], each[1]): each[2:] for each in record["estimates"]}
+        return _values(goal, grid[n], _estimated(*estimates[key]))
 
-        def values_of(n: int, start: int, stop: int) -> Array:
-            record = files.stage(n, start, stop) if files else None
-            if record is None:
-                given = (scenario_of(n), start, stop, options, executor())
-                record = further_replications(grid[n], *given)
-                if files:
-                    files.keep(record, n, start, stop)
-            estimates = {(each[0], each[1]): each[2:] for each in record["estimates"]}
-            return _values(goal, grid[n], _estimated(*estimates[key]))
+    def more(systems: Sequence[int], start: int, stop: int) -> list[Array]:
+        return [values_of(places[n], range(start, stop)) for n in systems]
 
-        def more(systems: Sequence[int], start: int, stop: int) -> list[Array]:
-            values = [values_of(places[n], start, stop) for n in systems]
-            progress(stop, rule.most)
-            return values
-
-        choice = choose(first, more, rule, unseen)
+    choice = choose(first, more, rule, unseen)
     predicted = goal.best_predicted(records, key)
     solved = None if predicted is None else predicted[0]
-    if not choice.is_settled:
-        warn(
-            f"{name}: {goal.named(key)}: not settled within {number(rule.size)} by "
-            f"--max-replications {rule.most}: another cell may be better by "
-            f"{number(choice.margin)}"
-        )
     return _chosen(goal, key, rule, choice, places, len(first[0]), solved, grid)
-
-
-@contextmanager
-def _kept_when_interrupted(files: CellFiles | None) -> Iterator[None]:
-    """An interrupt says what is kept."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if files is None:
-            raise
-        kept = f"all cells and the further replications so far are in {files.folder}"
-        raise Interrupted(f"{kept}; the same command resumes with the others") from None
 
 
 def _chosen(
@@ -641,7 +674,16 @@ def _chosen(
         ],
     }
     table = [(*grid[n].varied.values(), *row) for n, row in zip(places, rows, strict=True)]
-    return BestCell(index, "; ".join([*parts, *_by_formulas(grid, solved, index)]), record, table)
+    sentence = "; ".join([*parts, *_by_formulas(grid, solved, index)])
+    warning = (
+        ""
+        if choice.is_settled
+        else (
+            f"{goal.named(key)}: not settled within {size} by --max-replications {rule.most}: "
+            f"another cell may be better by {number(choice.margin)}"
+        )
+    )
+    return BestCell(index, sentence, record, table, warning)
 
 
 def _values(goal: Goal, cell: Cell, estimated: Estimated) -> Array:
@@ -664,35 +706,3 @@ def _unseen(record: Record, key: Key, estimated: Estimated) -> float:
     """The standard deviation of a number that every replication shows alike."""
     row = rows_in(record)[key]
     return unseen_deviation(estimated, row.low, row.high)
-
-
-def further_replications(
-    cell: Cell,
-    scenario: Scenario,
-    start: int,
-    stop: int,
-    options: RunOptions,
-    executor: Executor | None,
-) -> Record:
-    """The estimates of these replications alone, of all that cells are compared by.
-
-    Parameters
-    ----------
-    cell : Cell
-    scenario : Scenario
-        As it is simulated.
-    start, stop : int
-        The first replication, and the one after the last.
-    options : RunOptions
-    executor : Executor or None
-    """
-    from sim.replicate import run
-
-    results = run(
-        scenario, first=start, replications=stop - start, engine=options.engine, executor=executor
-    )
-    rows = []
-    for measure, subject, each in leave_one_out(scenario, results):
-        estimate = results.find(measure, subject)
-        rows.append((measure, subject, estimate.estimate if estimate else math.nan, each))
-    return {"varied": dict(cell.varied), "first": start, "estimates": rows}
