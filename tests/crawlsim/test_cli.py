@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -636,3 +637,37 @@ def test_solve_says_each_reason_once_and_where_the_rest_is(
         "coffman1998 (3); coffman1998 (3), slot by slot; coffman1998 (3), accesses that fail"
         in crawlsim("solve", scenario_file, *places, "--all")[1]
     )
+
+
+def test_the_course_says_when_what_and_how_far(crawlsim: Any) -> None:
+    short = ("--set", "run.warmup=0", "--set", "run.horizon=60", "--set", "run.observe=30")
+    _, out, _ = crawlsim("check", "cold-start", *short, "--replications", "3")
+    table = out[out.index("the course, the largest differences") :].splitlines()
+    rows = [line.split() for line in table if line.split()[:1] in (["30"], ["60"])]
+    assert rows
+    assert {row[1] for row in rows} <= {*MEASURES}
+
+
+@pytest.mark.parametrize(
+    ("flags", "display", "opened"), [([], ":0", 1), (["--no-browser"], ":0", 0), ([], "", 0)]
+)
+def test_the_page_opens_in_a_browser_where_there_is_one(
+    flags: list[str], display: str, opened: int, crawlsim: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    addresses: list[str] = []
+    seen = threading.Event()
+
+    def open_page(address: str) -> None:
+        addresses.append(address)
+        seen.set()
+
+    def served(*_: Any) -> None:
+        if opened:
+            assert seen.wait(60.0)
+
+    monkeypatch.setattr("webbrowser.open", open_page)
+    monkeypatch.setattr("crawlsim.explore.server.serve", served)
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    _, out, _ = crawlsim("explore", *flags)
+    assert addresses == out.split() * opened

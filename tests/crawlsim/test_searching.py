@@ -205,6 +205,17 @@ def test_what_cannot_be_searched_names_the_nearest_command(
     assert says in refusal.value.allowed
 
 
+def test_pages_without_a_queue_are_sent_to_their_frequencies() -> None:
+    pages = load("cyclic-constant")
+    with pytest.raises(ScenarioError) as refusal:
+        next_best(pages, "static", Asked())
+    found_by = "how often to access each page is found by --target frequencies"
+    assert refusal.value.allowed.endswith(found_by)
+    with pytest.raises(ScenarioError) as refusal:
+        next_best(QUEUE.with_("costs", None), "static", Asked())
+    assert found_by not in refusal.value.allowed
+
+
 @pytest.mark.parametrize(
     ("asked", "key"),
     [

@@ -15,6 +15,7 @@ from systems import queue
 from scenarios import Scenario, ScenarioError, load
 from sim import RareLosses, compiled_engine, rare_losses, splitting
 from sim.compiled_engine.splitting import SplitReplication
+from sim.splitting import _without_pages
 
 FALSE_ALARM = 1e-4
 
@@ -164,3 +165,12 @@ def test_the_saving_is_how_many_times_fewer_events_were_needed() -> None:
     found = RareLosses(**known | {"plain_events": 3e9, "events": 6_000_000})  # type: ignore[arg-type]
     assert found.saving == 500.0
     assert found.record()["saving"] == 500.0
+
+
+def test_what_losses_do_not_depend_on_is_left_out() -> None:
+    light = load("pipeline-light").with_({"buffer.obsolescence": "never", "run.observe": 10.0})
+    plain = _without_pages(light)
+    assert (plain.pages, plain.clients, plain.run.observe) == (None, None, None)
+    assert plain.robots is not None
+    assert plain.robots.accessing is None
+    assert _without_pages(plain) == plain
