@@ -11,7 +11,6 @@ import pytest
 import sim
 from analytic import compare, optimize, overall, predict, resolve
 from analytic.decision_process import evaluate, policy_iteration
-from analytic.indexing_queue.fixed_robots import best_fixed_number
 from analytic.markov import closed_classes
 from analytic.phase_type import PhaseLaw
 from analytic.robot_control import static_cost
@@ -27,6 +26,7 @@ from analytic.robot_control.target_rules import (
     target_gains,
 )
 from analytic.robot_modes import Modes
+from analytic.rules.fixed import best_fixed_number
 from experiments.control_gap import control_gap
 from experiments.curve_rules import generator_of_curves, level_targets
 from papers.talim2001 import critical_price, optimal_load, optimal_number

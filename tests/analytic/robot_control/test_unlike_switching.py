@@ -17,7 +17,7 @@ from analytic.markov import closed_classes, stationary
 from analytic.robot_control.scenario_queue import prices_in, queue_of
 from analytic.robot_control.switched_queue import best_policy, measures_of_policy
 from analytic.robot_control.switching import best_switching
-from analytic.robot_control.unlike_search import best_choices_of
+from analytic.rules.choices import best_choices_of
 from crawlsim.report import plot_choices
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.choices import choices_of

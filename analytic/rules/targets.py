@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from analytic.optimum import NoOptimumError
+from analytic.optimum import NoOptimumError, Optimum
 from analytic.robot_control.optimal_targets import solved
 from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
-from analytic.robot_control.switching import Indices, check_size, queue_of
+from analytic.robot_control.switching import (
+    Indices,
+    SwitchingSearch,
+    check_size,
+    queue_of,
+    switching_optimum,
+)
 from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
-from analytic.rules.bound import ALIKE, Bound, Edge, Point
+from analytic.rules.bound import ALIKE, Bound, Edge, Point, cheapest_within, notes_of
 from scenarios import Scenario
 
 _BETWEEN = 65
@@ -135,3 +142,18 @@ def _changes(levels: int) -> Iterator[Indices]:
             for second in range(first):
                 yield sign * (units[first] + units[second])
                 yield sign * (units[first] - units[second])
+
+
+def targets_within(scenario: Scenario, bound: Bound) -> Optimum:
+    """The best targets that keep a bound."""
+    rules = BoundedTargets(scenario, bound)
+
+    found = cheapest_within(rules, bound, lambda targets: f"targets = {targets.tolist()}")
+    named = scenario.name, scenario.time_unit, rules.queue, scenario.prices
+
+    def search(targets: Indices) -> SwitchingSearch:
+        return SwitchingSearch(*named, targets, found.lower)
+
+    single = search(found.single.rule)
+    notes = notes_of(found, bound, lambda targets: f"targets = {search(targets).decision}")
+    return replace(switching_optimum(single), notes=(single.notes()[0], *notes))

@@ -24,8 +24,8 @@ from analytic.formula import Condition, dependent, reason_against
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.measures import service_and_patience, size_of, waiting_phases
 from analytic.indexing_queue.policy_costs import LevelRates, level_rates
-from analytic.indexing_queue.searching import COVERED, always
 from analytic.optimum import NoOptimumError, Optimum
+from analytic.rules.searching import COVERED, always
 from scenarios import Scenario
 from scenarios.arrays import Array
 

@@ -27,13 +27,13 @@ from analytic.robot_control.switched_queue import (
     best_policy,
     measures_of_policy,
 )
-from analytic.robot_control.unseen_environment import (
+from analytic.robot_modes import as_written
+from analytic.rules.unseen import (
     UnseenOptimum,
     best_unseen,
     number_of_lists,
     too_many_lists,
 )
-from analytic.robot_modes import as_written
 from scenarios import Scenario
 
 Indices = NDArray[np.integer[Any]]

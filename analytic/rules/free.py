@@ -8,16 +8,22 @@ from typing import Any
 import numpy as np
 
 from analytic import conditions
-from analytic.indexing_queue.best_levels import RuleMap, Rung, best_levels, simpler_rules
-from analytic.indexing_queue.free_switching import (
+from analytic.decision_process import Indices
+from analytic.indexing_queue.measures import size_of
+from analytic.optimum import NoOptimumError, Optimum
+from analytic.rules.bound import Bound, cheapest_within, notes_of
+from analytic.rules.free_process import (
     AS_GOOD,
     FreeRule,
+    QueueProcess,
     best_free_rule,
+    queue_process,
     said_more,
 )
-from analytic.indexing_queue.measures import size_of
-from analytic.indexing_queue.searching import allowed_numbers
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.rules.levels import RuleMap, Rung, best_levels, simpler_rules
+from analytic.rules.of_process import BoundedProcess, Rate
+from analytic.rules.searching import allowed_numbers
+from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.service_phases import seen_phases
 
@@ -114,3 +120,89 @@ def _name(phase: int, service: int, order: int, phases: int) -> str:
     """The phases of a row, those that there is only one of left out."""
     parts = [f"arrivals {phase}"] * (order > 1) + [f"service {service}"] * (phases > 1)
     return ", ".join(parts) or "the best rule"
+
+
+# --- beside a bound ------------------------------------------------------------------------------
+
+_PRICES = ("loss", "obsolescence", "starvation", "robots")
+
+
+def rates_of(scenario: Scenario, numbers: Sequence[int]) -> dict[str, Rate]:
+    """What is counted per unit time in each state with each number of robots, by its name.
+
+    Also "time", of which one unit passes per unit time, and "delivered".
+    """
+    every: dict[str, Rate] = {}
+    for price in _PRICES:
+        process = queue_process(scenario.with_("costs", {price: 1.0}), numbers).process
+        every[price] = Rate(process.costs, process.option_costs)
+    pace = process.decisions.diagonal()
+    every["time"] = Rate(np.zeros(len(pace)), np.repeat(1.0 / pace, len(numbers)))
+    busy = every["time"].plus(-1.0, every["starvation"])
+    nothing = busy.plus(-1.0, busy)
+    if conditions.patience_of(scenario) is None:
+        every["obsolescence"] = nothing
+    every["served"] = nothing.plus(1.0 / mean_time(conditions.service_law(scenario)), busy)
+    ended = every["loss"].plus(1.0, every["obsolescence"])
+    every["delivered"] = ended.plus(1.0, every["served"])
+    return every
+
+
+def bounded_free(
+    scenario: Scenario, numbers: Sequence[int], bound: Bound
+) -> tuple[QueueProcess, BoundedProcess]:
+    """The queue as a decision process of level and phases, with a bound.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its [activation] is ignored.
+    numbers : sequence of int
+        Numbers of robots that may be active, increasing.
+    bound : Bound
+
+    Raises
+    ------
+    NoOptimumError
+        If costs have no exact value here, or the chain is too large.
+
+    Notes
+    -----
+    The rate of pages indexed is that of a busy server, 1 / (mean service): an identity in the long
+    run, so that it holds for means under any rule.
+    """
+    queue = queue_process(scenario, numbers)
+    rates = rates_of(scenario, numbers)
+    total = rates["delivered" if bound.is_share else "time"]
+    return queue, BoundedProcess(queue.process, bound, rates[bound.rate], total)
+
+
+def free_within(scenario: Scenario, bound: Bound) -> Optimum:
+    """The best rule of level and phases that keeps a bound."""
+    if scenario.buffer is None or scenario.robots is None:
+        raise NoOptimumError("there is no [buffer]")
+    if reason := unwritten(scenario):
+        raise NoOptimumError(reason)
+    queue, rules = bounded_free(scenario, allowed_numbers(scenario), bound)
+
+    def rule(policy: Indices) -> list[Any]:
+        return [level.tolist() for level in queue.rule(policy)]
+
+    def words(policy: Indices) -> str:
+        return f"free = {rule(policy)}"
+
+    found = cheapest_within(rules, bound, words)
+    best = FreeRule(found.single.cost, found.lower, queue.rule(found.single.rule))
+    decision = {"free": rule(found.single.rule)}
+    return Optimum(
+        target="free",
+        cost=found.single.cost,
+        lower_bound=found.lower,
+        decision=decision,
+        changes={"activation": decision},
+        table=list(free_rows(best)),
+        notes=notes_of(found, bound, words),
+        search=rule_map([], best),
+        proved=found.proved,
+        gap=0.0 if found.proved else None,
+    )
