@@ -19,6 +19,7 @@ from scipy.sparse import csr_matrix, lil_matrix
 
 from analytic.decision_process import DecisionProcess, policy_iteration
 from analytic.markov import closed_classes, stationary, stationary_sparse
+from analytic.optimum import Best
 from analytic.phase_type import PhaseLaw
 from analytic.refusal import NoAnswerError
 from analytic.robot_modes import Modes
@@ -439,24 +440,7 @@ def measures_of_policy(queue: SwitchedQueue, policy: Indices) -> Measures:
     )
 
 
-class BestPolicy(NamedTuple):
-    """The best rule.
-
-    Attributes
-    ----------
-    policy : ndarray of int, shape (decisions,)
-    cost : float
-        Per unit time.
-    lower : float
-        No rule that switches on one robot at a time and recalls none costs less.
-    """
-
-    policy: Indices
-    cost: float
-    lower: float
-
-
-def best_policy(queue: SwitchedQueue, rewards: Rewards) -> BestPolicy:
+def best_policy(queue: SwitchedQueue, rewards: Rewards) -> Best[Indices]:
     """The best of all rules that switch on at most one robot at a time, of any class.
 
     Parameters
@@ -474,4 +458,4 @@ def best_policy(queue: SwitchedQueue, rewards: Rewards) -> BestPolicy:
     # where the search begins some robot is switched on wherever one rests
     optimum = policy_iteration(process, process.first[1:] - 1)
     cost = queue.gain(optimum.policy, rewards)
-    return BestPolicy(optimum.policy, cost, min(optimum.lower, cost))
+    return Best(optimum.policy, cost, min(optimum.lower, cost))

@@ -219,7 +219,7 @@ def best_switching(scenario: Scenario) -> SwitchingSearch:
     best = solved(queue, queue.costs(costs)) if plain else with_response(queue, costs)
     name = scenario.name
     unit = scenario.time_unit
-    search = SwitchingSearch(name, unit, queue, costs, best.targets, best.lower)
+    search = SwitchingSearch(name, unit, queue, costs, best.rule, best.lower)
     lower = best.lower
     if not plain:  # another bound: the least cost without the response, and a response without wait
         without = solved(queue, queue.costs(costs)).lower

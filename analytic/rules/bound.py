@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from analytic.optimum import NoRuleError
+from analytic.optimum import NoRuleError, Rule
 
 _MOST = 100
 
@@ -36,8 +36,6 @@ COUNTED = {
 
 SHARES = ("loss_probability", "obsolescence_probability", "success_probability")
 """Those that are shares of the delivered pages."""
-
-Rule = TypeVar("Rule")
 
 
 class Counts(Protocol):
@@ -96,8 +94,9 @@ class Bound(NamedTuple):
         rounding : float
             What is less, relatively to the total, is none.
         """
-        excess = (counted - self.value * total) * (-1.0 if self.above else 1.0)
-        return np.where(np.abs(excess) <= rounding * total, 0.0, excess)
+        over = counted - self.value * total
+        kept = np.abs(over) <= rounding * total
+        return np.where(kept, 0.0, -over if self.above else over)
 
 
 class Point(NamedTuple, Generic[Rule]):

@@ -235,7 +235,7 @@ def best_choices_of(scenario: Scenario) -> ChoiceSearch:
         time_unit=scenario.time_unit,
         classes=names_of_classes(robots),
         queue=queue,
-        policy=best.policy,
+        policy=best.rule,
         cost=best.cost,
         lower_bound=max(best.lower, 0.0),
         fixed=_best_fixed(scenario),

@@ -119,8 +119,7 @@ class StaticSearch:
     @property
     def optimum(self) -> int:
         """The number with the least cost, the smallest of several."""
-        least = float(np.nanmin(self.costs))
-        return int(np.argmax(self.costs <= least + _ALIKE * abs(least)))
+        return first_cheapest(self.costs)
 
     @property
     def decision(self) -> dict[str, Any]:
@@ -575,8 +574,5 @@ def _best_set_within(scenario: Scenario, kinds: list[list[int]], bound: Bound) -
 def _static_answer(search: StaticSearch, compared: Compared) -> Optimum:
     optimum = static_optimum(search)
     rows = [row for row in optimum.table if not np.isnan(row["cost"])]
-    notes = compared.notes
-    bound = compared.bound
-    return replace(
-        optimum, table=rows, proved=None, gap=None, lower_bound=bound, notes=tuple(notes)
-    )
+    kept = replace(optimum, table=rows, proved=None, gap=None)
+    return replace(kept, lower_bound=compared.bound, notes=compared.notes)

@@ -10,7 +10,7 @@ import numpy as np
 from analytic import conditions
 from analytic.decision_process import Indices
 from analytic.indexing_queue.measures import size_of
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.optimum import Best, NoOptimumError, Optimum
 from analytic.rules.bound import Bound, cheapest_within, notes_of
 from analytic.rules.free_process import (
     AS_GOOD,
@@ -42,7 +42,7 @@ def optimal_free(scenario: Scenario) -> Optimum:
     best = best_free_rule(scenario, numbers)
     if reason := unwritten(scenario):
         raise NoOptimumError(reason)
-    free = [level.tolist() for level in best.robots]
+    free = [level.tolist() for level in best.rule]
     simpler = _simpler(scenario, numbers, best)
     proved = best.cost - best.lower <= AS_GOOD * max(1.0, abs(best.cost))
     return Optimum(
@@ -74,7 +74,7 @@ def unwritten(scenario: Scenario) -> str | None:
     return None
 
 
-def _simpler(scenario: Scenario, numbers: Sequence[int], best: FreeRule) -> list[Rung]:
+def _simpler(scenario: Scenario, numbers: Sequence[int], best: Best[FreeRule]) -> list[Rung]:
     """The best rules of other kinds, of which the costs are known."""
     rungs = simpler_rules(scenario, numbers)
     try:
@@ -95,22 +95,21 @@ def _beside(rung: Rung, least: float) -> str:
     return f"{costs}, {said_more(rung.cost, least)} more"
 
 
-def free_rows(best: FreeRule) -> Iterator[dict[str, Any]]:
+def free_rows(best: Best[FreeRule]) -> Iterator[dict[str, Any]]:
     """The table: a row for each level and arrival phase."""
-    for level, numbers in enumerate(best.robots):
+    for level, numbers in enumerate(best.rule):
         for phase, row in enumerate(numbers.tolist()):
             yield {"level": level, "arrival phase": phase, "robots by service phase": row}
 
 
-def rule_map(simpler: Sequence[Rung], best: FreeRule) -> RuleMap:
+def rule_map(simpler: Sequence[Rung], best: Best[FreeRule]) -> RuleMap:
     """The thresholds and the numbers of each phase, a row each."""
-    order, phases = best.robots[-1].shape
+    order, phases = best.rule[-1].shape
     rows = [(each.rule, each.levels) for each in simpler if each.rule == "thresholds"]
     for phase in range(order):
         for service in range(phases):
             by_level = tuple(
-                int(np.broadcast_to(level, (order, phases))[phase, service])
-                for level in best.robots
+                int(np.broadcast_to(level, (order, phases))[phase, service]) for level in best.rule
             )
             rows.append((_name(phase, service, order, phases), by_level))
     return RuleMap(tuple((name, levels) for name, levels in rows if levels is not None))
@@ -192,7 +191,7 @@ def free_within(scenario: Scenario, bound: Bound) -> Optimum:
         return f"free = {rule(policy)}"
 
     found = cheapest_within(rules, bound, words)
-    best = FreeRule(found.single.cost, found.lower, queue.rule(found.single.rule))
+    best = Best(queue.rule(found.single.rule), found.single.cost, found.lower)
     decision = {"free": rule(found.single.rule)}
     return Optimum(
         target="free",

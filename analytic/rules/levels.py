@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analytic.indexing_queue.measures import top_level
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.optimum import Best, NoOptimumError, Optimum
 from analytic.rules.bound import Bound
 from analytic.rules.fixed import best_fixed_number
 from analytic.rules.free_process import (
@@ -140,7 +140,7 @@ def _row(rung: Rung, best: float) -> dict[str, Any]:
     }
 
 
-def _free_or_none(scenario: Scenario, numbers: Sequence[int]) -> FreeRule | None:
+def _free_or_none(scenario: Scenario, numbers: Sequence[int]) -> Best[FreeRule] | None:
     try:
         return best_free_rule(scenario, numbers)
     except NoOptimumError:
@@ -168,7 +168,7 @@ def simpler_rules(scenario: Scenario, numbers: Sequence[int]) -> list[Rung]:
 def best_levels(
     scenario: Scenario,
     numbers: Sequence[int],
-    free: FreeRule | None,
+    free: Best[FreeRule] | None,
     starts: Sequence[Policy],
 ) -> LevelRule:
     """The best rule that sees the level only.
@@ -179,7 +179,7 @@ def best_levels(
         Its [activation] is ignored.
     numbers : sequence of int
         Numbers of robots that may be active, increasing.
-    free : FreeRule or None
+    free : Best or None
         The best rule of level and phases; None where it is not known.
     starts : sequence of tuple of int
         Rules from which a descent starts.
@@ -189,15 +189,14 @@ def best_levels(
     NoOptimumError
         If there are too many rules.
     """
-    if free is not None and all((each == each.flat[0]).all() for each in free.robots):
-        return LevelRule(tuple(int(each.flat[0]) for each in free.robots), free.cost, True)
+    if free is not None and all((each == each.flat[0]).all() for each in free.rule):
+        return LevelRule(tuple(int(each.flat[0]) for each in free.rule), free.cost, True)
     levels = top_level(scenario) + 1
     if free is None or ANY_ORDER.members(len(numbers), levels) <= _MOST_TOGETHER:
         costs = all_costs(scenario, numbers, ANY_ORDER)
         if np.isnan(costs).all():
             raise NoOptimumError("no rule has a cost")
-        least = float(np.nanmin(costs))
-        row = int(np.flatnonzero(costs <= least + _ALIKE * abs(least))[0])
+        row = first_cheapest(costs)
         (robots,) = level_policies(numbers, levels, [row]).tolist()
         return LevelRule(tuple(robots), float(costs[row]), True)
     if levels * len(numbers) > _MOST_TRIED:

@@ -184,10 +184,10 @@ def _delivered(scenario: Scenario, rate: Rate) -> Array:
     return rates[0] * rate("robots")
 
 
-def first_cheapest(costs: Array, among: NDArray[np.bool_]) -> int:
-    """The first of the cheapest among some rules; NaN is no cost."""
-    some = np.where(among, costs, np.nan)
+def first_cheapest(costs: Array, among: NDArray[np.bool_] | None = None) -> int:
+    """The first of the cheapest rules, among some; NaN is no cost."""
+    some = costs if among is None else np.where(among, costs, np.nan)
     if np.isnan(some).all():
-        return int(np.argmax(among))
+        return 0 if among is None else int(np.argmax(among))
     least = float(np.nanmin(some))
     return int(np.argmax(some <= least + _ROUNDING * abs(least)))

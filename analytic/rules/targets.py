@@ -124,7 +124,7 @@ class BoundedTargets:
     def _best(self, rewards: Rewards) -> tuple[Targets, float]:
         """The best targets for a cost per unit time, and a bound below every rule."""
         solution = solved(self.queue, rewards)
-        return self._at(solution.targets), solution.lower
+        return self._at(solution.rule), solution.lower
 
     def _at(self, targets: Indices) -> Targets:
         measures = measures_of_targets(self.queue, targets)

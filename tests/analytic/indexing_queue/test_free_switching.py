@@ -137,7 +137,7 @@ def test_no_rule_of_all_is_better(name: str) -> None:
     found = best_free_rule(scenario, numbers)
     assert found.lower == pytest.approx(min(costs), rel=RELATIVE)
     assert found.cost == pytest.approx(min(costs), rel=RELATIVE)
-    rule = {place: int(found.robots[place[0]][place[1:]]) for place in places}
+    rule = {place: int(found.rule[place[0]][place[1:]]) for place in places}
     assert cost_in_words(scenario, rule) == pytest.approx(min(costs), rel=RELATIVE)
 
 

@@ -67,8 +67,8 @@ def test_what_is_delivered_ends() -> None:
     modes = Modes((0.4, 0.9), (2, 2), *THREE_STATES)
     queue = SwitchedQueue(Levels(PHASES, 0.3, 4), modes)
     best = best_policy(queue, queue.costs(PRICES))
-    rule = measures_of_policy(queue, best.policy)
-    delivered = queue.gain(best.policy, queue.rewards(delivery=1.0))
+    rule = measures_of_policy(queue, best.rule)
+    delivered = queue.gain(best.rule, queue.rewards(delivery=1.0))
     ended = rule.throughput + rule.loss_rate + rule.obsolescence_rate
     assert delivered == pytest.approx(ended, rel=1e-12)
     assert rule.occasions.sum() == pytest.approx(delivered + rule.throughput, rel=1e-12)
