@@ -16,9 +16,9 @@ from analytic.optimum import Best
 from analytic.phase_type import PhaseLaw
 from analytic.robot_control import static_cost, switching_curves
 from analytic.robot_control.optimal_targets import solved
-from analytic.robot_control.switched_queue import Levels, SwitchedQueue
+from analytic.robot_control.switched_queue import Levels, Measures, SwitchedQueue
 from analytic.robot_control.switching import best_switching
-from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
+from analytic.robot_control.target_rules import measures_of_targets
 from analytic.robot_modes import Modes
 from analytic.targets import optimize
 from crawlsim.report import plot_switching_policy
@@ -287,7 +287,7 @@ def _small() -> Scenario:
     )
 
 
-def _measured() -> RuleMeasures:
+def _measured() -> Measures:
     """What the best rule does in the long run, by its targets."""
     system = queue(_ACCESS, _PLACES, _ROBOTS)
     return measures_of_targets(system, optimum(system, 1.0).rule)

@@ -16,8 +16,8 @@ from analytic.optimum import NoOptimumError, Optimum, rule_optimum
 from analytic.phase_type import moment
 from analytic.robot_control import scenario_queue
 from analytic.robot_control.optimal_targets import MOST_GENERAL, solved, with_response
-from analytic.robot_control.switched_queue import SwitchedQueue
-from analytic.robot_control.target_rules import RuleMeasures, is_covered, measures_of_targets
+from analytic.robot_control.switched_queue import Measures, SwitchedQueue
+from analytic.robot_control.target_rules import is_covered, measures_of_targets
 from scenarios import Scenario
 from scenarios.sections import Costs
 
@@ -96,7 +96,7 @@ class SwitchingSearch:
     lower_bound: float
 
     @cached_property
-    def measures(self) -> RuleMeasures:
+    def measures(self) -> Measures:
         """What the rule does in the long run."""
         return measures_of_targets(self.queue, self.targets)
 
@@ -137,7 +137,7 @@ class SwitchingSearch:
             row: dict[str, Any] = {"level": level}
             names = ["target"] if len(targets) == 1 else [f"phase {j}" for j in range(len(targets))]
             row |= dict(zip(names, targets, strict=True))
-            yield row | ({} if levels is None else {"probability": float(levels[level])})
+            yield row | ({"probability": float(levels[level])} if len(levels) else {})
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the table should know."""

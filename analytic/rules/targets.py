@@ -16,7 +16,7 @@ import numpy as np
 
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.robot_control.optimal_targets import solved
-from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
+from analytic.robot_control.switched_queue import Measures, Rewards, SwitchedQueue
 from analytic.robot_control.switching import (
     Indices,
     SwitchingSearch,
@@ -24,7 +24,7 @@ from analytic.robot_control.switching import (
     queue_of,
     switching_optimum,
 )
-from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
+from analytic.robot_control.target_rules import measures_of_targets
 from analytic.rules.bound import ALIKE, Bound, Edge, Point, cheapest_within, notes_of
 from scenarios import Scenario
 
@@ -36,7 +36,7 @@ _MOST_TRIED = 2000
 Targets = Point[Indices]
 
 
-def counted_by(bound: Bound, rule: RuleMeasures, queue: SwitchedQueue) -> tuple[float, float]:
+def counted_by(bound: Bound, rule: Measures, queue: SwitchedQueue) -> tuple[float, float]:
     """What the measure of a bound counts under a rule, and what that is a share of."""
     counted = {
         "loss": rule.loss_rate,

@@ -15,9 +15,9 @@ from scipy.optimize import linprog
 
 from analytic import optimize, predict
 from analytic.optimum import NoOptimumError
-from analytic.robot_control.switched_queue import SwitchedQueue
+from analytic.robot_control.switched_queue import Measures, SwitchedQueue
 from analytic.robot_control.switching import best_switching, queue_of
-from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
+from analytic.robot_control.target_rules import measures_of_targets
 from analytic.rules.bound import COUNTED, SHARES, Bound, Found, cheapest_within
 from analytic.rules.listed import ListedRules
 from analytic.rules.subject_to import best_within
@@ -160,7 +160,7 @@ def test_the_command(crawlsim: Any) -> None:
     assert "must be exact" in err
 
 
-def all_targets(scenario: Scenario) -> tuple[SwitchedQueue, list[RuleMeasures]]:
+def all_targets(scenario: Scenario) -> tuple[SwitchedQueue, list[Measures]]:
     """The measures of every list of targets."""
     queue = queue_of(scenario)
     available = queue.modes.available
@@ -170,7 +170,7 @@ def all_targets(scenario: Scenario) -> tuple[SwitchedQueue, list[RuleMeasures]]:
     return queue, [*filter(None, (measured(queue, targets) for targets in every))]
 
 
-def measured(queue: SwitchedQueue, targets: list[int]) -> RuleMeasures | None:
+def measured(queue: SwitchedQueue, targets: list[int]) -> Measures | None:
     """None where the targets leave two levels, or sets of levels, for good."""
     try:
         return measures_of_targets(queue, np.array(targets))

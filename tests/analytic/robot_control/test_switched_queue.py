@@ -86,7 +86,7 @@ def test_a_rule_with_two_closed_classes_is_refused(robots: int) -> None:
     wanted = np.tile(np.where(first + second < 2, class_at_rest, NOBODY), (2, 1))
     policy = queue.policy(wanted)
     with pytest.raises(NoAnswerError, match="its chain has 2 closed classes"):
-        queue.stationary(policy)
+        queue.settled(policy)
 
 
 def test_a_class_that_is_not_reached_does_not_count() -> None:

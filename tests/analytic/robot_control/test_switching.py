@@ -16,11 +16,10 @@ from analytic.phase_type import PhaseLaw
 from analytic.robot_control import static_cost
 from analytic.robot_control.elimination import values as eliminated
 from analytic.robot_control.optimal_targets import solved, with_response
-from analytic.robot_control.switched_queue import Levels, Rewards, SwitchedQueue
+from analytic.robot_control.switched_queue import Levels, Rewards, SwitchedQueue, measures_of_chain
 from analytic.robot_control.switching import best_switching, queue_of, switching_curves
 from analytic.robot_control.target_rules import (
     best_targets,
-    measures_of_chain,
     measures_of_targets,
     target_drift,
     target_gains,
