@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from analytic.refusal import NoAnswerError
 
@@ -15,6 +15,27 @@ class NoOptimumError(NoAnswerError):
 
 class NoRuleError(NoOptimumError):
     """No rule keeps the bound that was asked for; the text says which comes nearest."""
+
+
+Rule = TypeVar("Rule")
+
+
+class Best(NamedTuple, Generic[Rule]):
+    """The best rule of a kind.
+
+    Attributes
+    ----------
+    rule : object
+        As its search has it.
+    cost : float
+        Per unit time.
+    lower : float
+        No rule that knows as much costs less.
+    """
+
+    rule: Rule
+    cost: float
+    lower: float
 
 
 @dataclass(frozen=True, slots=True)

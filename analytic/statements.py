@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from analytic import probing, routing
 from analytic.formula import Statement
-from analytic.indexing_queue import statements as indexing_queue
+from analytic.rules import statements as rules
 
 STATEMENTS: tuple[Statement, ...] = (
-    *indexing_queue.STATEMENTS,
+    *rules.STATEMENTS,
     *routing.STATEMENTS,
     *probing.STATEMENTS,
 )

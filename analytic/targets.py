@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from analytic.indexing_queue.best_free import optimal_free
-from analytic.indexing_queue.best_levels import optimal_levels
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_conditions import policy_of
 from analytic.page_refresh import index_numbers
@@ -28,6 +26,8 @@ from analytic.probing import (
 )
 from analytic.refusal import NoAnswerError
 from analytic.routing import optimal_routing, optimal_template
+from analytic.rules.free import optimal_free
+from analytic.rules.levels import optimal_levels
 from scenarios import Scenario, ScenarioError
 from scenarios.accessing.index import IndexPolicy
 from scenarios.activation import Optimal

@@ -16,7 +16,7 @@ from typing import Any
 from racing import about, compared, write
 
 from analytic import predict
-from analytic.indexing_queue.thresholds import best_thresholds
+from analytic.rules.thresholds import best_thresholds
 from scenarios import Scenario, load
 
 BATCHES = "optimal-thresholds"

@@ -22,10 +22,10 @@ import numpy as np
 
 import sim
 from analytic import Optimum
-from analytic.indexing_queue.fixed_robots import StaticSearch
 from analytic.optimum import NoOptimumError, NoRuleError
 from analytic.refusal import NoAnswerError
 from analytic.rules.bound import COUNTED, Bound
+from analytic.rules.fixed import StaticSearch
 from analytic.rules.subject_to import best_within
 from analytic.targets import (
     TARGETS,

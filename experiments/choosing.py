@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analytic import predict
-from analytic.indexing_queue.thresholds import best_thresholds
+from analytic.rules.thresholds import best_thresholds
 from crawlsim.searching import Asked, next_best
 from scenarios import Scenario, scenario_from
 from sim import compiled_engine

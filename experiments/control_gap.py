@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 from matplotlib.figure import Figure
 
 import sim
-from analytic.indexing_queue.fixed_robots import optimal_fixed_number
-from analytic.indexing_queue.thresholds import optimal_thresholds
 from analytic.robot_control.switching import best_switching
+from analytic.rules.fixed import optimal_fixed_number
+from analytic.rules.thresholds import optimal_thresholds
 from crawlsim.report.drawing import SIMULATED, THEORY, dress, legend_above
 from experiments.curve_rules import best_curves, best_level, level_targets
 from scenarios import Scenario, load

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csr_matrix, diags_array
 
-from analytic.robot_control.switched_queue import SwitchedQueue
+from analytic.robot_control.switched_queue import Measures, SwitchedQueue, measures_of_chain
 from analytic.robot_control.target_rules import (
-    RuleMeasures,
-    measures_of_chain,
     measures_of_targets,
 )
 from scenarios.sections import Costs
@@ -84,7 +82,7 @@ def best_curves(queue: SwitchedQueue, costs: Costs) -> CurveRule:
     return min(rules, key=lambda rule: rule.cost)
 
 
-def _measured(queue: SwitchedQueue, service: int, delivery: int) -> RuleMeasures | None:
+def _measured(queue: SwitchedQueue, service: int, delivery: int) -> Measures | None:
     try:
         return measures_of_chain(queue, generator_of_curves(queue, service, delivery))
     except ValueError:

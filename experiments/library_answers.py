@@ -190,7 +190,7 @@ def main() -> int:
     parser.add_argument("--against", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("names", nargs="*")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()  # names after the options, too
     chosen = asked.names or library_names()
     asked.folder.mkdir(parents=True, exist_ok=True)
     os.environ["CRAWLSIM_COMPILE"] = "wait"  # compiled here, not by processes of their own

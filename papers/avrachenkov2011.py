@@ -25,7 +25,6 @@ from analytic.indexing_queue.chain import QueueChain, accepted_pages, count_stat
 from analytic.indexing_queue.formulas import birth_death_levels
 from analytic.indexing_queue.marginals import level_probabilities, marginals_of
 from analytic.indexing_queue.measures import chain_of, service_and_patience, solution_of, solved
-from analytic.indexing_queue.searching import Family, all_costs, thresholds_of
 from analytic.indexing_queue.sojourns import (
     ends_of,
     entries,
@@ -33,10 +32,11 @@ from analytic.indexing_queue.sojourns import (
     sojourn_quantiles,
     sojourn_transform,
 )
-from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.phase_type import PhaseLaw, moment, phases_after
 from analytic.rules.bound import Bound
+from analytic.rules.searching import Family, all_costs, thresholds_of
 from analytic.rules.subject_to import best_within
+from analytic.rules.thresholds import best_thresholds
 from crawlsim.logs.fit.order_two import Process, correlation_bound, gap_correlations, gap_moments
 from papers import crawler_log
 from papers import threshold_tables as tables

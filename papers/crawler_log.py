@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analytic.arrival_process import mean_rate
-from analytic.indexing_queue.thresholds import ThresholdSearch, best_thresholds
+from analytic.rules.thresholds import ThresholdSearch, best_thresholds
 from crawlsim.fitting import Fit, Options, Trace, fit
 from crawlsim.logs.fit.hyper_erlang import HyperErlang, three_moments
 from crawlsim.logs.fit.order_two import Process, correlation_bound, map_of_order_two

@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
+from analytic.decision_process import Indices
 from analytic.indexing_queue import mm1k_levels
+from analytic.optimum import Best
 from analytic.phase_type import PhaseLaw
 from analytic.robot_control import static_cost, switching_curves
-from analytic.robot_control.optimal_targets import Solved, solved
-from analytic.robot_control.switched_queue import Levels, SwitchedQueue
+from analytic.robot_control.optimal_targets import solved
+from analytic.robot_control.switched_queue import Levels, Measures, SwitchedQueue
 from analytic.robot_control.switching import best_switching
-from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
+from analytic.robot_control.target_rules import measures_of_targets
 from analytic.robot_modes import Modes
 from analytic.targets import optimize
 from crawlsim.report import plot_switching_policy
@@ -109,7 +111,7 @@ def queue(access: float, capacity: int, available: int) -> SwitchedQueue:
     return SwitchedQueue(Levels(service, 0.0, capacity), Modes((access,), (available,)))
 
 
-def optimum(system: SwitchedQueue, price: float) -> Solved:
+def optimum(system: SwitchedQueue, price: float) -> Best[Indices]:
     """The optimal rule for a price of starvation."""
     return solved(system, system.costs(Costs(loss=1.0, starvation=price)))
 
@@ -137,7 +139,7 @@ def table_1(row: Printed, price: float, *, iterate: bool = True) -> Row:
     robots, fixed = static(row)
     system = queue(row.access, row.capacity, robots)
     found = optimum(system, price)
-    measures = measures_of_targets(system, found.targets)
+    measures = measures_of_targets(system, found.rule)
     result = {"C_s": fixed, "N_s": robots, "C_d": found.cost, "N_min": measures.fewest}
     result |= {"mean": measures.mean_active, "gain": improvement(row, price, robots, found.cost)}
     if iterate:
@@ -159,10 +161,10 @@ def table_2(row: Printed, price: float) -> Row:
         available *= MANY
         system = queue(row.access, row.capacity, available)
         found = optimum(system, price)
-        if found.targets[0] < available:
+        if found.rule[0] < available:
             break
-    measures = measures_of_targets(system, found.targets)
-    adding = np.flatnonzero(switching_curves(found.targets, available).after_service >= 1)
+    measures = measures_of_targets(system, found.rule)
+    adding = np.flatnonzero(switching_curves(found.rule, available).after_service >= 1)
     result = {"C_d2": found.cost, "N_min2": measures.fewest, "mean2": measures.mean_active}
     gain = improvement(row, price, robots, found.cost)
     return result | {"N_max2": int(adding[-1]), "gain2": gain, "lower2": found.lower}
@@ -285,10 +287,10 @@ def _small() -> Scenario:
     )
 
 
-def _measured() -> RuleMeasures:
+def _measured() -> Measures:
     """What the best rule does in the long run, by its targets."""
     system = queue(_ACCESS, _PLACES, _ROBOTS)
-    return measures_of_targets(system, optimum(system, 1.0).targets)
+    return measures_of_targets(system, optimum(system, 1.0).rule)
 
 
 def _from_every_state() -> float:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from analytic.indexing_queue.thresholds import ThresholdSearch, best_thresholds
+from analytic.rules.thresholds import ThresholdSearch, best_thresholds
 from scenarios import Scenario, load
 
 if TYPE_CHECKING:

@@ -9,15 +9,6 @@ from typing import Any
 import numpy as np
 
 from analytic.conditions import buffer_and_robots
-from analytic.indexing_queue.fixed_robots import (
-    StaticSearch,
-    best_sets,
-    kinds_of_robots,
-    numbers_of_classes,
-    optimal_fixed_number,
-    static_optimum,
-    static_search,
-)
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.pipeline.conditions import copies_leave_together
 from analytic.pipeline.costs import (
@@ -34,7 +25,16 @@ from analytic.pipeline.costs import (
 )
 from analytic.progress import Progress, followed
 from analytic.refusal import NoAnswerError
-from analytic.robot_control.switching import optimal_switching
+from analytic.rules.fixed import (
+    StaticSearch,
+    best_sets,
+    kinds_of_robots,
+    numbers_of_classes,
+    optimal_fixed_number,
+    static_optimum,
+    static_search,
+)
+from analytic.rules.switching import optimal_switching
 from scenarios import Scenario
 from scenarios.text import counted, told
 

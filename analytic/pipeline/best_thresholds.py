@@ -18,21 +18,6 @@ from analytic import conditions, page_conditions
 from analytic.arrival_process import delivery_rates
 from analytic.conditions import buffer_and_robots, buffer_of
 from analytic.formula import is_covered
-from analytic.indexing_queue.free_switching import beside_the_best
-from analytic.indexing_queue.searching import (
-    Policy,
-    by_level,
-    descended,
-    threshold_count,
-    threshold_policies,
-    thresholds_of,
-)
-from analytic.indexing_queue.thresholds import (
-    ThresholdPolicy,
-    ThresholdSearch,
-    optimal_thresholds,
-    threshold_optimum,
-)
 from analytic.optimum import NoOptimumError, Optimum
 from analytic.page_conditions import accessed_pages
 from analytic.phase_type import exponential_rate
@@ -52,6 +37,21 @@ from analytic.pipeline.costs import (
 )
 from analytic.progress import Progress
 from analytic.refusal import NoAnswerError
+from analytic.rules.free_process import beside_the_best
+from analytic.rules.searching import (
+    Policy,
+    by_level,
+    descended,
+    threshold_count,
+    threshold_policies,
+    thresholds_of,
+)
+from analytic.rules.thresholds import (
+    ThresholdPolicy,
+    ThresholdSearch,
+    optimal_thresholds,
+    threshold_optimum,
+)
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.text import counted

@@ -12,10 +12,9 @@ from analytic.formula import Formula, Values, dependent
 from analytic.robot_control import scenario_queue
 from analytic.robot_control.scenario_queue import measures_in
 from analytic.robot_control.static import static_cost, static_loss_rate, static_starvation
-from analytic.robot_control.switched_queue import best_policy, measures_of_policy
+from analytic.robot_control.switched_queue import Measures, best_policy, measures_of_policy
 from analytic.robot_control.switching import MOST_LEVELS, best_switching, queue_of
 from analytic.robot_control.target_rules import (
-    RuleMeasures,
     is_covered,
     measures_of_targets,
 )
@@ -59,7 +58,7 @@ def _cost(scenario: Scenario) -> Values:
 
 
 @lru_cache(maxsize=8)
-def _measures(scenario: Scenario) -> RuleMeasures:
+def _measures(scenario: Scenario) -> Measures:
     """Measures of the rule of a scenario that meets `_SWITCHING`."""
     assert isinstance(scenario.activation, Switching)
     queue = queue_of(scenario.model_copy(update={"costs": _SOME_PRICE}))
@@ -72,7 +71,7 @@ def _switching(scenario: Scenario) -> Values:
     yield "loss_rate", None, rule.loss_rate
     yield "mean_active_robots", None, rule.mean_active
     yield "throughput", None, rule.throughput
-    for level, probability in enumerate([] if rule.levels is None else rule.levels):
+    for level, probability in enumerate(rule.levels):
         yield "level_probability", level, float(probability)
 
 

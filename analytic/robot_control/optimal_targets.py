@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.decision_process import evaluate, policy_iteration
+from analytic.optimum import Best
 from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
 from analytic.robot_control.target_rules import best_targets, is_covered, measures_of_targets
 from scenarios.sections import Costs
@@ -37,15 +38,7 @@ _STEPS = 6
 """Multipliers tried for each interval of throughputs."""
 
 
-class Solved(NamedTuple):
-    """Targets by level, their cost per unit time, and a bound below that of every rule."""
-
-    targets: Indices
-    cost: float
-    lower: float
-
-
-def solved(queue: SwitchedQueue, rewards: Rewards, targets: Indices | None = None) -> Solved:
+def solved(queue: SwitchedQueue, rewards: Rewards, targets: Indices | None = None) -> Best[Indices]:
     """The best targets for a cost per unit time.
 
     Parameters
@@ -67,15 +60,15 @@ def solved(queue: SwitchedQueue, rewards: Rewards, targets: Indices | None = Non
         return _generally(queue, rewards, targets)
     structured = best_targets(queue, rewards, targets)
     largest = float(np.abs(queue.earned(rewards)).max())
-    fast = Solved(structured.targets, structured.gain, structured.lower)
+    fast = Best(structured.targets, structured.gain, structured.lower)
     if structured.gain - structured.lower <= WIDTH * largest or queue.states > MOST_GENERAL:
         return fast
-    other = _generally(queue, rewards, fast.targets)
+    other = _generally(queue, rewards, fast.rule)
     best = min(fast, other, key=lambda each: each.cost)
     return best._replace(lower=max(fast.lower, other.lower))
 
 
-def _generally(queue: SwitchedQueue, rewards: Rewards, targets: Indices) -> Solved:
+def _generally(queue: SwitchedQueue, rewards: Rewards, targets: Indices) -> Best[Indices]:
     """The same for any queue, by policy iteration on its decision process.
 
     Should the optimum be no target rule, the targets are those up to which it switches on without
@@ -84,7 +77,7 @@ def _generally(queue: SwitchedQueue, rewards: Rewards, targets: Indices) -> Solv
     process = queue.process(rewards)
     optimum = policy_iteration(process, queue.towards(targets))
     (targets,) = queue.targets(optimum.policy)
-    return Solved(targets, evaluate(process, queue.towards(targets)).gain, optimum.lower)
+    return Best(targets, evaluate(process, queue.towards(targets)).gain, optimum.lower)
 
 
 class _Point(NamedTuple):
@@ -93,7 +86,7 @@ class _Point(NamedTuple):
     cost: float
     response: float
     throughput: float
-    solution: Solved
+    solution: Best[Indices]
 
 
 class _Problem:
@@ -124,7 +117,7 @@ class _Problem:
         return -self._tried(fewest).solution.lower
 
     def _tried(self, linear: Rewards) -> _Point:
-        point = self._solve(linear, self.best.solution.targets)
+        point = self._solve(linear, self.best.solution.rule)
         if point.cost < self.best.cost:
             self.best = point
         return point
@@ -132,7 +125,7 @@ class _Problem:
     def _solve(self, linear: Rewards, start: Indices | None) -> _Point:
         self.count += 1
         solution = solved(self.queue, linear, start)
-        measures = measures_of_targets(self.queue, solution.targets)
+        measures = measures_of_targets(self.queue, solution.rule)
         cost = measures.cost(self.costs)
         return _Point(cost, measures.response, measures.throughput, solution)
 
@@ -189,7 +182,7 @@ def _bounded(problem: _Problem, parent: _Interval, edges: tuple[float, float]) -
     return best
 
 
-def with_response(queue: SwitchedQueue, costs: Costs) -> Solved:
+def with_response(queue: SwitchedQueue, costs: Costs) -> Best[Indices]:
     """The best targets, and a bound below every rule, where the mean response has a price.
 
     Notes
@@ -209,4 +202,4 @@ def with_response(queue: SwitchedQueue, costs: Costs) -> Solved:
         for edges in ((whole.low, middle), (middle, whole.high)):
             heappush(heap, _bounded(problem, whole, edges))
     solution = problem.best.solution
-    return Solved(solution.targets, problem.best.cost, min(heap[0].bound, problem.best.cost))
+    return Best(solution.rule, problem.best.cost, min(heap[0].bound, problem.best.cost))

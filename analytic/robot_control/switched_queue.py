@@ -8,6 +8,7 @@ they hold: docs/theory/switching.md.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from scipy.sparse import csr_matrix, lil_matrix
 
 from analytic.decision_process import DecisionProcess, policy_iteration
 from analytic.markov import closed_classes, stationary, stationary_sparse
+from analytic.optimum import Best
 from analytic.phase_type import PhaseLaw
 from analytic.refusal import NoAnswerError
 from analytic.robot_modes import Modes
@@ -331,8 +333,10 @@ class SwitchedQueue:
         """The generator of the chain under a policy."""
         return self.process(self.rewards()).generator(policy)
 
-    def stationary(self, policy: Indices) -> Array:
-        """The stationary distribution under a policy, from the start with every robot active.
+    def settled(self, policy: Indices) -> tuple[Array, Indices]:
+        """The stationary distribution under a policy, and the states that recur.
+
+        From the start with every robot active.
 
         Raises
         ------
@@ -343,15 +347,16 @@ class SwitchedQueue:
         classes = closed_classes(generator, self.start)
         if len(classes) != 1:
             raise NoAnswerError(f"its chain has {len(classes)} closed classes")
+        (recurrent,) = classes
         if self.states <= _MOST_DENSE:
-            return stationary(generator.toarray(), self.start)
+            return stationary(generator.toarray(), self.start), recurrent
         law = np.zeros(self.states)
-        law[classes[0]] = stationary_sparse(csr_matrix(generator[classes[0]][:, classes[0]]))
-        return law
+        law[recurrent] = stationary_sparse(csr_matrix(generator[recurrent][:, recurrent]))
+        return law, recurrent
 
     def gain(self, policy: Indices, rewards: Rewards) -> float:
-        """The reward per unit time under a policy, as `stationary`."""
-        return float(self.stationary(policy) @ self.by_state(self.earned(rewards)))
+        """The reward per unit time under a policy, as `settled`."""
+        return float(self.settled(policy)[0] @ self.by_state(self.earned(rewards)))
 
     @cached_property
     def decided(self) -> csr_matrix:
@@ -389,10 +394,15 @@ class Measures(NamedTuple):
         Fraction of time with an empty queue; pages lost, obsolete and indexed.
     active : ndarray, shape (classes,)
         Mean active robots of each class.
+    mean_in_system : float
+    response : float
+        Mean sojourn of the pages that are served.
+    fewest, most : int
+        Least and largest number of active robots that recur.
     levels : ndarray, shape (capacity + 1,)
-        Level probabilities.
+        Level probabilities; empty where the queue is too long to have them all.
     occasions : ndarray, shape (levels and service phases, modes)
-        How often the rule is asked in each state before its decision.
+        How often the rule is asked in each state before its decision; empty where not asked for.
     """
 
     starvation: float
@@ -400,8 +410,28 @@ class Measures(NamedTuple):
     obsolescence_rate: float
     throughput: float
     active: Array
+    mean_in_system: float
+    response: float
+    fewest: int
+    most: int
     levels: Array
     occasions: Array
+
+    @property
+    def mean_active(self) -> float:
+        """Mean active robots of all classes."""
+        return float(self.active.sum())
+
+    def cost(self, costs: Costs) -> float:
+        """The cost per unit time, by one price for all robots."""
+        terms = (
+            (costs.starvation, self.starvation),
+            (costs.loss, self.loss_rate),
+            (costs.obsolescence, self.obsolescence_rate),
+            (costs.robots, self.mean_active),
+            (costs.response, self.response),
+        )
+        return math.fsum(price * term for price, term in terms if price)
 
 
 def measures_of_policy(queue: SwitchedQueue, policy: Indices) -> Measures:
@@ -415,48 +445,54 @@ def measures_of_policy(queue: SwitchedQueue, policy: Indices) -> Measures:
     Raises
     ------
     NoAnswerError
-        As `SwitchedQueue.stationary`.
+        As `SwitchedQueue.settled`.
 
     Notes
     -----
     The stationary distribution of the chain of talim2001 (8), on states with a mode in them.
     """
-    law = queue.stationary(policy)
+    return _measures(queue, *queue.settled(policy))
+
+
+def measures_of_chain(queue: SwitchedQueue, generator: csr_matrix) -> Measures:
+    """Measures of any stationary rule, from the generator of its chain on the states of the queue.
+
+    Raises
+    ------
+    ValueError
+        If the chain has several closed classes.
+    """
+    law = stationary_sparse(generator)
+    (recurrent,) = closed_classes(generator)
+    return _measures(queue, law, recurrent)
+
+
+def _measures(queue: SwitchedQueue, law: Array, recurrent: Indices) -> Measures:
+    """Measures from the stationary distribution and the states that recur."""
     table = queue.table(law)
     levels = queue.levels
     by_level = table.sum(axis=1)
-    by_pages: Array = np.bincount(levels.pages, by_level).astype(float)
+    throughput = float(by_level @ levels.service_rates)
+    sojourn = float((queue.earned(queue.sojourn) * table).sum())
+    number = queue.by_state(np.broadcast_to(queue.modes.active.sum(axis=1), queue.shape))[recurrent]
     return Measures(
         starvation=float(by_level[0]),
         loss_rate=float((table[levels.pages == levels.capacity] @ queue.modes.deliveries).sum()),
         obsolescence_rate=float(
             levels.obsolescence * by_level @ np.maximum(levels.pages - 1.0, 0.0)
         ),
-        throughput=float(by_level @ levels.service_rates),
+        throughput=throughput,
         active=np.asarray(table.sum(axis=0) @ queue.modes.active),
-        levels=by_pages,
+        mean_in_system=float(by_level @ levels.pages),
+        response=sojourn / throughput if throughput > 0 else math.nan,
+        fewest=int(number.min()),
+        most=int(number.max()),
+        levels=np.bincount(levels.pages, by_level).astype(float),
         occasions=np.asarray(law @ queue.decided).reshape(queue.shape),
     )
 
 
-class BestPolicy(NamedTuple):
-    """The best rule.
-
-    Attributes
-    ----------
-    policy : ndarray of int, shape (decisions,)
-    cost : float
-        Per unit time.
-    lower : float
-        No rule that switches on one robot at a time and recalls none costs less.
-    """
-
-    policy: Indices
-    cost: float
-    lower: float
-
-
-def best_policy(queue: SwitchedQueue, rewards: Rewards) -> BestPolicy:
+def best_policy(queue: SwitchedQueue, rewards: Rewards) -> Best[Indices]:
     """The best of all rules that switch on at most one robot at a time, of any class.
 
     Parameters
@@ -474,4 +510,4 @@ def best_policy(queue: SwitchedQueue, rewards: Rewards) -> BestPolicy:
     # where the search begins some robot is switched on wherever one rests
     optimum = policy_iteration(process, process.first[1:] - 1)
     cost = queue.gain(optimum.policy, rewards)
-    return BestPolicy(optimum.policy, cost, min(optimum.lower, cost))
+    return Best(optimum.policy, cost, min(optimum.lower, cost))

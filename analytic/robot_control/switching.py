@@ -15,11 +15,9 @@ from analytic.formula import Condition, reason_against
 from analytic.optimum import NoOptimumError, Optimum, rule_optimum
 from analytic.phase_type import moment
 from analytic.robot_control import scenario_queue
-from analytic.robot_control.environment_search import optimal_targets_in_environment
 from analytic.robot_control.optimal_targets import MOST_GENERAL, solved, with_response
-from analytic.robot_control.switched_queue import SwitchedQueue
-from analytic.robot_control.target_rules import RuleMeasures, is_covered, measures_of_targets
-from analytic.robot_control.unlike_search import optimal_choices
+from analytic.robot_control.switched_queue import Measures, SwitchedQueue
+from analytic.robot_control.target_rules import is_covered, measures_of_targets
 from scenarios import Scenario
 from scenarios.sections import Costs
 
@@ -98,7 +96,7 @@ class SwitchingSearch:
     lower_bound: float
 
     @cached_property
-    def measures(self) -> RuleMeasures:
+    def measures(self) -> Measures:
         """What the rule does in the long run."""
         return measures_of_targets(self.queue, self.targets)
 
@@ -139,7 +137,7 @@ class SwitchingSearch:
             row: dict[str, Any] = {"level": level}
             names = ["target"] if len(targets) == 1 else [f"phase {j}" for j in range(len(targets))]
             row |= dict(zip(names, targets, strict=True))
-            yield row | ({} if levels is None else {"probability": float(levels[level])})
+            yield row | ({"probability": float(levels[level])} if len(levels) else {})
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the table should know."""
@@ -221,27 +219,12 @@ def best_switching(scenario: Scenario) -> SwitchingSearch:
     best = solved(queue, queue.costs(costs)) if plain else with_response(queue, costs)
     name = scenario.name
     unit = scenario.time_unit
-    search = SwitchingSearch(name, unit, queue, costs, best.targets, best.lower)
+    search = SwitchingSearch(name, unit, queue, costs, best.rule, best.lower)
     lower = best.lower
     if not plain:  # another bound: the least cost without the response, and a response without wait
         without = solved(queue, queue.costs(costs)).lower
         lower = max(lower, without + costs.response * moment(queue.levels.service, 1))
     return replace(search, lower_bound=min(max(lower, 0.0), search.cost))
-
-
-def optimal_switching(scenario: Scenario) -> Optimum:
-    """The optimal targets, or the optimal choices of a class; the table has each level or state.
-
-    Raises
-    ------
-    NoOptimumError
-        As `best_switching`, `best_targets_in_environment` or `best_choices_of`.
-    """
-    if scenario.robots is not None and conditions.robots_unlike(scenario) is None:
-        return optimal_choices(scenario)
-    if conditions.in_environment(scenario) is None:
-        return optimal_targets_in_environment(scenario)
-    return switching_optimum(best_switching(scenario))
 
 
 def switching_optimum(search: SwitchingSearch) -> Optimum:

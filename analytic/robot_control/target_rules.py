@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
-from analytic.markov import closed_classes, stationary_sparse
-from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
+from analytic.robot_control.switched_queue import (
+    Measures,
+    Rewards,
+    SwitchedQueue,
+    measures_of_chain,
+)
 from scenarios.arrays import Array
-from scenarios.sections import Costs
 
 Indices = NDArray[np.integer[Any]]
 
@@ -33,65 +35,7 @@ _MOST = 200
 """Iterations at most."""
 
 
-class RuleMeasures(NamedTuple):
-    """What a rule does in the long run, per unit time.
-
-    Attributes
-    ----------
-    starvation, loss_rate, obsolescence_rate, throughput : float
-        Fraction of time with an empty queue; pages lost, obsolete, indexed.
-    mean_active, mean_in_system : float
-    fewest, most : int
-        Least and largest number of active robots that recur.
-    response : float
-        Mean sojourn of the pages that are served.
-    levels : ndarray, shape (capacity + 1,), or None
-        Level probabilities; None where the queue is too long to have them all.
-    """
-
-    starvation: float
-    loss_rate: float
-    obsolescence_rate: float
-    throughput: float
-    mean_active: float
-    mean_in_system: float
-    fewest: int
-    most: int
-    response: float
-    levels: Array | None
-
-    def cost(self, costs: Costs) -> float:
-        """The cost per unit time."""
-        terms = (
-            (costs.starvation, self.starvation),
-            (costs.loss, self.loss_rate),
-            (costs.obsolescence, self.obsolescence_rate),
-            (costs.robots, self.mean_active),
-            (costs.response, self.response),
-        )
-        return math.fsum(price * term for price, term in terms if price)
-
-
-def _parts(queue: SwitchedQueue) -> list[Rewards]:
-    """Rewards whose gains are the first six measures; then that of the sojourn times."""
-    rates = ("starvation", "loss", "obsolescence", "served", "robots", "level")
-    return [*map(queue.counted.__getitem__, rates), queue.sojourn]
-
-
-def _measures(
-    queue: SwitchedQueue, gains: Array, recurrent: tuple[int, int], levels: Array | None
-) -> RuleMeasures:
-    """The measures, with the identity of flows asserted."""
-    starved, lost, obsolete, served, active, level, sojourn = map(float, gains)
-    delivered = queue.modes.rates[0] * active
-    imbalance = abs(delivered - lost - obsolete - served)
-    assert imbalance <= _IMBALANCE * max(delivered, 1e-300), imbalance
-    response = sojourn / served if served > 0 else math.nan
-    flows = starved, lost, obsolete, served, active, level
-    return RuleMeasures(*flows, *recurrent, response=response, levels=levels)
-
-
-def measures_of_targets(queue: SwitchedQueue, targets: Indices) -> RuleMeasures:
+def measures_of_targets(queue: SwitchedQueue, targets: Indices) -> Measures:
     """Measures of a target rule.
 
     Parameters
@@ -112,33 +56,39 @@ def measures_of_targets(queue: SwitchedQueue, targets: Indices) -> RuleMeasures:
     subtraction, and the largest number that recurs is ``min(targets[0], targets[1] + 1)``: with as
     many robots as the target of level 1 a service at level 1 still adds one, once.
     """
-    if not is_covered(queue) or np.any(np.diff(targets) > 0):
-        return measures_of_chain(queue, queue.generator(queue.towards(targets)))
-    parts = _parts(queue)
+    if is_covered(queue) and not np.any(np.diff(targets) > 0):
+        measures = _by_elimination(queue, targets)
+    else:
+        measures = measures_of_chain(queue, queue.generator(queue.towards(targets)))
+    delivered = queue.modes.rates[0] * measures.mean_active
+    ended = measures.loss_rate + measures.obsolescence_rate + measures.throughput
+    imbalance = abs(delivered - ended)
+    assert imbalance <= _IMBALANCE * max(delivered, 1e-300), imbalance
+    return measures
+
+
+def _by_elimination(queue: SwitchedQueue, targets: Indices) -> Measures:
+    rates = ("starvation", "loss", "obsolescence", "served", "robots", "level")
+    parts = [*map(queue.counted.__getitem__, rates), queue.sojourn]
     shares = []
     if queue.levels.number**3 * int(targets[0]) <= _MOST_LEVELS:
         nothing = queue.rewards()
         shares = [nothing._replace(level=each) for each in np.eye(queue.levels.number)]
     gains = target_gains(queue, targets, [*parts, *shares])
-    recurrent = int(targets[-1]), int(min(targets[0], targets[1] + 1))
-    levels = gains[len(parts) :] if shares else None
-    return _measures(queue, gains[: len(parts)], recurrent, levels)
-
-
-def measures_of_chain(queue: SwitchedQueue, generator: csr_matrix) -> RuleMeasures:
-    """Measures of any stationary rule, from the generator of its chain on the states of the queue.
-
-    Raises
-    ------
-    ValueError
-        If the chain has several closed classes.
-    """
-    stationary = queue.table(stationary_sparse(generator))
-    gains = np.array([float((queue.earned(each) * stationary).sum()) for each in _parts(queue)])
-    (recurrent,) = closed_classes(generator)
-    active = queue.by_state(np.broadcast_to(queue.modes.active[:, 0], queue.shape))[recurrent]
-    levels: Array = np.bincount(queue.levels.pages, stationary.sum(axis=1)).astype(float)
-    return _measures(queue, gains, (int(active.min()), int(active.max())), levels)
+    starved, lost, obsolete, served, active, level, sojourn = gains[: len(parts)].tolist()
+    return Measures(
+        starvation=starved,
+        loss_rate=lost,
+        obsolescence_rate=obsolete,
+        throughput=served,
+        active=np.array([active]),
+        mean_in_system=level,
+        response=sojourn / served if served > 0 else math.nan,
+        fewest=int(targets[-1]),
+        most=int(min(targets[0], targets[1] + 1)),
+        levels=gains[len(parts) :],
+        occasions=np.empty(0),
+    )
 
 
 class TargetSolution(NamedTuple):

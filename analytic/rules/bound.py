@@ -15,6 +15,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from analytic.optimum import NoRuleError, Rule
+
 _MOST = 100
 
 ALIKE = 1e-10
@@ -34,8 +36,6 @@ COUNTED = {
 
 SHARES = ("loss_probability", "obsolescence_probability", "success_probability")
 """Those that are shares of the delivered pages."""
-
-Rule = TypeVar("Rule")
 
 
 class Counts(Protocol):
@@ -94,8 +94,9 @@ class Bound(NamedTuple):
         rounding : float
             What is less, relatively to the total, is none.
         """
-        excess = (counted - self.value * total) * (-1.0 if self.above else 1.0)
-        return np.where(np.abs(excess) <= rounding * total, 0.0, excess)
+        over = counted - self.value * total
+        kept = np.abs(over) <= rounding * total
+        return np.where(kept, 0.0, -over if self.above else over)
 
 
 class Point(NamedTuple, Generic[Rule]):
@@ -173,26 +174,23 @@ class Found(NamedTuple, Generic[Rule]):
         return self.mixed_cost < self.single.cost * (1 - CHEAPER) - 1e-12
 
 
-class BrokenError(ValueError):
-    """No rule keeps the bound; `nearest` comes nearest."""
-
-    def __init__(self, nearest: Point[Any]) -> None:
-        super().__init__("no rule keeps the bound")
-        self.nearest = nearest
-
-
-def cheapest_within(rules: Rules[Rule], rounding: float = ALIKE) -> Found[Rule]:
+def cheapest_within(
+    rules: Rules[Rule], bound: Bound, words: Callable[[Rule], str], rounding: float = ALIKE
+) -> Found[Rule]:
     """The cheapest rule that keeps a bound, and the cheapest mixture.
 
     Parameters
     ----------
     rules : Rules
+    bound : Bound
+    words : callable
+        From a rule to its words, for a refusal.
     rounding : float
         Costs this close, relatively, are the same.
 
     Raises
     ------
-    BrokenError
+    NoRuleError
         If no rule keeps it.
     """
     lower = -math.inf
@@ -208,10 +206,11 @@ def cheapest_within(rules: Rules[Rule], rounding: float = ALIKE) -> Found[Rule]:
     if outside.excess > 0:
         inside = rules.nearest()
         if inside.excess > 0:
-            raise BrokenError(inside)
+            has = f"{words(inside.rule)} has {inside.value:.6g}"
+            raise NoRuleError(f"no rule of this kind keeps {bound}; the nearest, {has}")
         inside, outside = _edge_of_hull(inside, outside, best, rounding)
     single, proved = rules.single((inside, outside))
-    lower = min(lower, single.cost)
+    lower = max(min(lower, single.cost), 0.0)
     if proved is False:
         proved = single.cost <= lower * (1 + CHEAPER)
     return Found(single, proved, free_cost, (inside, outside), lower)
@@ -239,3 +238,43 @@ def _edge_of_hull(
         else:
             outside = point
     return inside, outside
+
+
+# --- in words ------------------------------------------------------------------------------------
+
+
+def notes_of(
+    found: Found[Rule], bound: Bound, words: Callable[[Rule], str], kept: str | None = None
+) -> tuple[str, ...]:
+    """What was found, in words; `kept` says how many rules keep the bound where all were tried."""
+    single = found.single
+    price = _price_of_bound(single.cost, found.free_cost)
+    less = "no rule of this kind that keeps it, and no mixture, costs less than"
+    below = f"{less} {found.lower:.10g}"
+    notes = [f"{bound.measure} = {single.value:.6g}", *((kept, price) if kept else (price, below))]
+    if found.proved is False:
+        notes.append(
+            "best single rule met on the way from those of the mixture, one decision after the "
+            "other; not proved"
+        )
+    if found.is_mixed:
+        first, second = (words(each.rule) for each in found.edge)
+        notes.append(_in_turns(first, second, found.share, found.mixed_cost, single.cost))
+    return tuple(notes)
+
+
+def _price_of_bound(cost: float, free: float) -> str:
+    if cost <= free + 1e-9 * abs(free):
+        return "the bound costs nothing: the best rule of this kind keeps it"
+    if free == 0:
+        return f"without the bound the cost is 0; it costs {cost:.6g} more"
+    return f"without the bound: cost {free:.6g}; it costs {100 * (cost / free - 1):.3g} % more"
+
+
+def _in_turns(first: str, second: str, share: float, cost: float, best: float) -> str:
+    """A mixture of two rules in words, beside the best single one."""
+    less = 100 * (1 - cost / best)
+    return (
+        f"cheaper by {less:.3g} %, and within the bound on average: {first} for "
+        f"{100 * share:.6g} % of the time, {second} for the rest, in long turns: cost {cost:.6g}"
+    )

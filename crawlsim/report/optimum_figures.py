@@ -10,18 +10,18 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-from analytic.indexing_queue.best_levels import RuleMap
-from analytic.indexing_queue.fixed_robots import StaticSearch
-from analytic.indexing_queue.thresholds import ThresholdSearch
 from analytic.page_refresh import FrequencySearch
 from analytic.pipeline.best_robots import BestTargets
 from analytic.pipeline.best_thresholds import BestThresholds
 from analytic.probing.search import ProbeSearch
 from analytic.probing.shared import BudgetSearch
-from analytic.robot_control.environment_search import EnvironmentSearch
 from analytic.robot_control.switching import SwitchingSearch
-from analytic.robot_control.unlike_search import ChoiceSearch
 from analytic.routing.search import WordSearch
+from analytic.rules.choices import ChoiceSearch
+from analytic.rules.environment import EnvironmentSearch
+from analytic.rules.fixed import StaticSearch
+from analytic.rules.levels import RuleMap
+from analytic.rules.thresholds import ThresholdSearch
 from crawlsim.report.drawing import (
     COLOURS,
     MANY_POINTS,

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 
-from analytic.robot_control.unlike_search import names_of_classes
+from analytic.rules.choices import names_of_classes
 from crawlsim.report.drawing import COLOURS, panel, plain, whole_numbers
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Switching

@@ -15,12 +15,13 @@ from scipy.optimize import linprog
 
 from analytic import optimize, predict
 from analytic.optimum import NoOptimumError
-from analytic.robot_control.bounded_switching import counted_by
-from analytic.robot_control.switched_queue import SwitchedQueue
+from analytic.robot_control.switched_queue import Measures, SwitchedQueue
 from analytic.robot_control.switching import best_switching, queue_of
-from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
+from analytic.robot_control.target_rules import measures_of_targets
 from analytic.rules.bound import COUNTED, SHARES, Bound, Found, cheapest_within
-from analytic.rules.subject_to import ListedRules, best_within
+from analytic.rules.listed import ListedRules
+from analytic.rules.subject_to import best_within
+from analytic.rules.targets import counted_by
 from scenarios import Scenario, load, scenario_from
 from scenarios.arrays import Array
 from scenarios.choices import NOBODY
@@ -86,7 +87,8 @@ def test_the_best_thresholds_are_the_best_of_those_that_keep_the_bound() -> None
 
 
 def mixture_of(excess: Array, costs: Array) -> Found[int]:
-    return cheapest_within(ListedRules(costs, excess, excess, excess), 1e-12)
+    rules = ListedRules(costs, excess, excess, excess)
+    return cheapest_within(rules, Bound("loss_rate", False, 0.0), str, 1e-12)
 
 
 numbers = st.floats(-5.0, 5.0, allow_nan=False).map(lambda x: round(x, 3))
@@ -101,7 +103,7 @@ def test_no_mixture_of_any_rules_is_cheaper(points: list[tuple[float, float]]) -
         costs, A_ub=[excess], b_ub=[0.0], A_eq=[np.ones(len(costs))], b_eq=[1.0], method="highs"
     )
     assert found.mixed_cost == pytest.approx(programme.fun, abs=1e-9)
-    assert found.lower == pytest.approx(programme.fun, abs=1e-9)
+    assert found.lower == pytest.approx(max(programme.fun, 0.0), abs=1e-9)
     shares = np.zeros(len(costs))
     inside, outside = found.edge
     shares[inside.rule] += found.share
@@ -158,7 +160,7 @@ def test_the_command(crawlsim: Any) -> None:
     assert "must be exact" in err
 
 
-def all_targets(scenario: Scenario) -> tuple[SwitchedQueue, list[RuleMeasures]]:
+def all_targets(scenario: Scenario) -> tuple[SwitchedQueue, list[Measures]]:
     """The measures of every list of targets."""
     queue = queue_of(scenario)
     available = queue.modes.available
@@ -168,7 +170,7 @@ def all_targets(scenario: Scenario) -> tuple[SwitchedQueue, list[RuleMeasures]]:
     return queue, [*filter(None, (measured(queue, targets) for targets in every))]
 
 
-def measured(queue: SwitchedQueue, targets: list[int]) -> RuleMeasures | None:
+def measured(queue: SwitchedQueue, targets: list[int]) -> Measures | None:
     """None where the targets leave two levels, or sets of levels, for good."""
     try:
         return measures_of_targets(queue, np.array(targets))

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from analytic import optimize
-from analytic.indexing_queue.fixed_robots import best_fixed_number
-from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.robot_control import best_switching
+from analytic.rules.fixed import best_fixed_number
+from analytic.rules.thresholds import best_thresholds
 from crawlsim.report import (
     plot_rule_map,
     plot_static_costs,

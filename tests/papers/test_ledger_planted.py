@@ -41,7 +41,7 @@ SEEN_IN = {
     ("avrachenkov2011", f"{QUEUE}.sojourns.sojourn_moments"): "Theorem 4, second moment",
     ("avrachenkov2011", f"{QUEUE}.sojourns.sojourn_quantiles"): "Theorem 4, inverted",
     ("avrachenkov2011", f"{QUEUE}.measures.control_cost"): "(2)",
-    ("avrachenkov2011", f"{QUEUE}.thresholds.best_thresholds"): (
+    ("avrachenkov2011", "analytic.rules.thresholds.best_thresholds"): (
         "section 8, wider classes of policies"
     ),
     ("talim2001", f"{CONTROL}.static.static_starvation"): "(9)",

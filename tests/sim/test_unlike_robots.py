@@ -12,7 +12,7 @@ import pytest
 
 import analytic
 import sim
-from analytic.indexing_queue.fixed_robots import best_sets, kinds_of_robots
+from analytic.rules.fixed import best_sets, kinds_of_robots
 from scenarios import Scenario, ScenarioError, dumps, scenario_from
 from scenarios.deliveries import as_modes
 from sim import compiled_engine, simpy_engine

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from analytic import optimize, predict
-from analytic.indexing_queue import best_levels
-from analytic.indexing_queue.best_free import optimal_free
-from analytic.indexing_queue.free_switching import best_free_rule
-from analytic.indexing_queue.thresholds import best_thresholds
 from analytic.optimum import NoOptimumError
+from analytic.rules import levels as best_levels
+from analytic.rules.free import optimal_free
+from analytic.rules.free_process import best_free_rule
+from analytic.rules.thresholds import best_thresholds
 from papers import queue_by_events
 from scenarios import Scenario, ScenarioError, load, scenario_from
 
@@ -137,7 +137,7 @@ def test_no_rule_of_all_is_better(name: str) -> None:
     found = best_free_rule(scenario, numbers)
     assert found.lower == pytest.approx(min(costs), rel=RELATIVE)
     assert found.cost == pytest.approx(min(costs), rel=RELATIVE)
-    rule = {place: int(found.robots[place[0]][place[1:]]) for place in places}
+    rule = {place: int(found.rule[place[0]][place[1:]]) for place in places}
     assert cost_in_words(scenario, rule) == pytest.approx(min(costs), rel=RELATIVE)
 
 

@@ -19,10 +19,11 @@ from profiles import examples
 
 import sim
 from analytic import compare, optimize, predict, resolve
-from analytic.indexing_queue import policy_costs, searching
-from analytic.indexing_queue.fixed_robots import best_fixed_number
-from analytic.indexing_queue.thresholds import ThresholdSearch, best_thresholds
+from analytic.indexing_queue import policy_costs
 from analytic.optimum import NoOptimumError
+from analytic.rules import searching
+from analytic.rules.fixed import best_fixed_number
+from analytic.rules.thresholds import ThresholdSearch, best_thresholds
 from papers import queue_by_events
 from scenarios import Scenario, ScenarioError, load, scenario_from
 

@@ -23,13 +23,6 @@ from test_end_to_end_optimum import example, predicted_cost
 import sim
 from analytic import optimize, predict, progress, resolve
 from analytic.indexing_queue.formulas import mm1k_levels
-from analytic.indexing_queue.searching import (
-    by_level,
-    descended,
-    threshold_count,
-    threshold_policies,
-    threshold_row,
-)
 from analytic.page_refresh import best_random_shares, optimal_frequencies
 from analytic.pipeline import (
     best_frequencies,
@@ -41,6 +34,13 @@ from analytic.pipeline.best_frequencies import slopes_of
 from analytic.pipeline.best_thresholds import birth_death, changed_at, evaluation_of
 from analytic.pipeline.costs import cost_of, more_than, said_more
 from analytic.pipeline.random_pages import Slopes
+from analytic.rules.searching import (
+    by_level,
+    descended,
+    threshold_count,
+    threshold_policies,
+    threshold_row,
+)
 from crawlsim.report.optimum_figures import PLOTS
 from scenarios import Scenario, ScenarioError, load
 from scenarios.laws import Deterministic

@@ -11,8 +11,8 @@ import pytest
 from analytic import optimize, predict
 from analytic.arrival_process import delivery_modes
 from analytic.predictions import FORMULAS, exact_values
-from analytic.robot_control.environment_search import best_targets_in_environment
 from analytic.robot_control.scenario_queue import queue_of
+from analytic.rules.environment import best_targets_in_environment
 from scenarios import Scenario, ScenarioError, scenario_from
 from scenarios.model import fleet_under
 

@@ -67,8 +67,8 @@ def test_what_is_delivered_ends() -> None:
     modes = Modes((0.4, 0.9), (2, 2), *THREE_STATES)
     queue = SwitchedQueue(Levels(PHASES, 0.3, 4), modes)
     best = best_policy(queue, queue.costs(PRICES))
-    rule = measures_of_policy(queue, best.policy)
-    delivered = queue.gain(best.policy, queue.rewards(delivery=1.0))
+    rule = measures_of_policy(queue, best.rule)
+    delivered = queue.gain(best.rule, queue.rewards(delivery=1.0))
     ended = rule.throughput + rule.loss_rate + rule.obsolescence_rate
     assert delivered == pytest.approx(ended, rel=1e-12)
     assert rule.occasions.sum() == pytest.approx(delivered + rule.throughput, rel=1e-12)
@@ -86,7 +86,7 @@ def test_a_rule_with_two_closed_classes_is_refused(robots: int) -> None:
     wanted = np.tile(np.where(first + second < 2, class_at_rest, NOBODY), (2, 1))
     policy = queue.policy(wanted)
     with pytest.raises(NoAnswerError, match="its chain has 2 closed classes"):
-        queue.stationary(policy)
+        queue.settled(policy)
 
 
 def test_a_class_that_is_not_reached_does_not_count() -> None:

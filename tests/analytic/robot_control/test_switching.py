@@ -11,22 +11,21 @@ import pytest
 import sim
 from analytic import compare, optimize, overall, predict, resolve
 from analytic.decision_process import evaluate, policy_iteration
-from analytic.indexing_queue.fixed_robots import best_fixed_number
 from analytic.markov import closed_classes
 from analytic.phase_type import PhaseLaw
 from analytic.robot_control import static_cost
 from analytic.robot_control.elimination import values as eliminated
 from analytic.robot_control.optimal_targets import solved, with_response
-from analytic.robot_control.switched_queue import Levels, Rewards, SwitchedQueue
+from analytic.robot_control.switched_queue import Levels, Rewards, SwitchedQueue, measures_of_chain
 from analytic.robot_control.switching import best_switching, queue_of, switching_curves
 from analytic.robot_control.target_rules import (
     best_targets,
-    measures_of_chain,
     measures_of_targets,
     target_drift,
     target_gains,
 )
 from analytic.robot_modes import Modes
+from analytic.rules.fixed import best_fixed_number
 from experiments.control_gap import control_gap
 from experiments.curve_rules import generator_of_curves, level_targets
 from papers.talim2001 import critical_price, optimal_load, optimal_number

@@ -17,7 +17,7 @@ from analytic.markov import closed_classes, stationary
 from analytic.robot_control.scenario_queue import prices_in, queue_of
 from analytic.robot_control.switched_queue import best_policy, measures_of_policy
 from analytic.robot_control.switching import best_switching
-from analytic.robot_control.unlike_search import _compared, best_choices_of
+from analytic.rules.choices import _compared, best_choices_of
 from crawlsim.report import plot_choices
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.choices import choices_of
@@ -299,7 +299,7 @@ def test_a_rule_and_its_policy_are_inverse() -> None:
 def test_sums_of_measures() -> None:
     queue = queue_of(random_system(np.random.default_rng(5), (2, 3), 3))
     best = best_policy(queue, queue.rewards(level=1.0))
-    measures = measures_of_policy(queue, best.policy)
+    measures = measures_of_policy(queue, best.rule)
     assert best.cost == pytest.approx(1.0, rel=1e-12)
     assert measures.levels.sum() == pytest.approx(1.0, rel=1e-12)
     delivered = measures.active @ queue.modes.rates

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from analytic.formula import Statement
-from analytic.indexing_queue.best_levels import best_levels
-from analytic.indexing_queue.free_switching import best_free_rule
-from analytic.indexing_queue.thresholds import best_thresholds
+from analytic.rules.free_process import best_free_rule
+from analytic.rules.levels import best_levels
+from analytic.rules.thresholds import best_thresholds
 
 STATEMENTS: tuple[Statement, ...] = (
     Statement(

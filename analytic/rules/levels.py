@@ -14,16 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analytic.indexing_queue.fixed_robots import best_fixed_number
-from analytic.indexing_queue.free_switching import (
+from analytic.indexing_queue.measures import top_level
+from analytic.optimum import Best, NoOptimumError, Optimum
+from analytic.rules.bound import Bound
+from analytic.rules.fixed import best_fixed_number
+from analytic.rules.free_process import (
     FreeRule,
     QueueProcess,
     beside_the_best,
     best_free_rule,
     queue_process,
 )
-from analytic.indexing_queue.measures import top_level
-from analytic.indexing_queue.searching import (
+from analytic.rules.listed import compare, first_cheapest
+from analytic.rules.searching import (
     ANY_ORDER,
     Policy,
     all_costs,
@@ -31,13 +34,15 @@ from analytic.indexing_queue.searching import (
     descended,
     level_policies,
 )
-from analytic.indexing_queue.thresholds import best_thresholds
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.rules.thresholds import best_thresholds
 from scenarios import Scenario
 from scenarios.arrays import Array
 
 _MOST_TOGETHER = 200_000
 """Rules up to which all of them are evaluated where a descent would do, too: some seconds."""
+
+_MOST_BOUNDED = 200_000
+"""Rules up to which all of them are compared beside a bound."""
 
 _MOST_TRIED = 3000
 """Levels times robots of a descent, which takes some milliseconds for each."""
@@ -135,7 +140,7 @@ def _row(rung: Rung, best: float) -> dict[str, Any]:
     }
 
 
-def _free_or_none(scenario: Scenario, numbers: Sequence[int]) -> FreeRule | None:
+def _free_or_none(scenario: Scenario, numbers: Sequence[int]) -> Best[FreeRule] | None:
     try:
         return best_free_rule(scenario, numbers)
     except NoOptimumError:
@@ -163,7 +168,7 @@ def simpler_rules(scenario: Scenario, numbers: Sequence[int]) -> list[Rung]:
 def best_levels(
     scenario: Scenario,
     numbers: Sequence[int],
-    free: FreeRule | None,
+    free: Best[FreeRule] | None,
     starts: Sequence[Policy],
 ) -> LevelRule:
     """The best rule that sees the level only.
@@ -174,7 +179,7 @@ def best_levels(
         Its [activation] is ignored.
     numbers : sequence of int
         Numbers of robots that may be active, increasing.
-    free : FreeRule or None
+    free : Best or None
         The best rule of level and phases; None where it is not known.
     starts : sequence of tuple of int
         Rules from which a descent starts.
@@ -184,15 +189,14 @@ def best_levels(
     NoOptimumError
         If there are too many rules.
     """
-    if free is not None and all((each == each.flat[0]).all() for each in free.robots):
-        return LevelRule(tuple(int(each.flat[0]) for each in free.robots), free.cost, True)
+    if free is not None and all((each == each.flat[0]).all() for each in free.rule):
+        return LevelRule(tuple(int(each.flat[0]) for each in free.rule), free.cost, True)
     levels = top_level(scenario) + 1
     if free is None or ANY_ORDER.members(len(numbers), levels) <= _MOST_TOGETHER:
         costs = all_costs(scenario, numbers, ANY_ORDER)
         if np.isnan(costs).all():
             raise NoOptimumError("no rule has a cost")
-        least = float(np.nanmin(costs))
-        row = int(np.flatnonzero(costs <= least + _ALIKE * abs(least))[0])
+        row = first_cheapest(costs)
         (robots,) = level_policies(numbers, levels, [row]).tolist()
         return LevelRule(tuple(robots), float(costs[row]), True)
     if levels * len(numbers) > _MOST_TRIED:
@@ -219,3 +223,41 @@ def _by_descent(process: QueueProcess, starts: Sequence[Policy]) -> LevelRule:
     ends = [descended(start, moves, costs) for start in starts]
     robots, least = min(ends, key=lambda end: end[1])
     return LevelRule(robots, least, False)
+
+
+def levels_within(scenario: Scenario, bound: Bound) -> Optimum:
+    """The best numbers of robots by level that keep a bound."""
+    if scenario.buffer is None or scenario.robots is None:
+        raise NoOptimumError("there is no [buffer]")
+    numbers = allowed_numbers(scenario)
+    levels = top_level(scenario) + 1
+    if (rules := ANY_ORDER.members(len(numbers), levels)) > _MOST_BOUNDED:
+        instead = "--target free, which finds the best rule by multipliers, or --target threshold"
+        many = f"there are {rules:.3g} rules by level, limit {_MOST_BOUNDED}"
+        raise NoOptimumError(f"{many} subject to a bound; {instead}")
+
+    def costs_of(one: Scenario) -> Array:
+        return all_costs(one, numbers, ANY_ORDER)
+
+    def robots(rule: int) -> list[int]:
+        (by_level,) = level_policies(numbers, levels, [rule]).tolist()
+        return [int(each) for each in by_level]
+
+    costs = costs_of(scenario)
+    compared = compare(scenario, costs, costs_of, bound, lambda rule: f"levels = {robots(rule)}")
+    best = first_cheapest(compared.rules.kept, compared.rules.keeps)
+    decided = robots(best)
+    shown = [("numbers by level", tuple(decided))]
+    if compared.found.is_mixed:
+        named = zip(("mixed, within the bound", "mixed, beyond it"), compared.found.edge)  # noqa: B905  # two and two
+        shown += [(name, tuple(robots(each.rule))) for name, each in named]
+    return Optimum(
+        target="levels",
+        cost=float(costs[best]),
+        lower_bound=compared.bound,
+        decision={"levels": decided},
+        changes={"activation": {"levels": decided}},
+        table=[{"level": level, "robots": number} for level, number in enumerate(decided)],
+        notes=compared.notes,
+        search=RuleMap(tuple(shown)),
+    )

@@ -24,8 +24,8 @@ from analytic.formula import Condition, dependent, reason_against
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.measures import service_and_patience, size_of, waiting_phases
 from analytic.indexing_queue.policy_costs import LevelRates, level_rates
-from analytic.indexing_queue.searching import COVERED, always
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.optimum import Best, NoOptimumError, Optimum
+from analytic.rules.searching import COVERED, always
 from scenarios import Scenario
 from scenarios.arrays import Array
 
@@ -65,26 +65,11 @@ _SOLVED: tuple[Condition, ...] = (
 """Conditions under which the best rule of level and phases is computed."""
 
 
-@dataclass(frozen=True)
-class FreeRule:
-    """The best rule of level, arrival phase and service phase, and how good it is.
-
-    Attributes
-    ----------
-    cost : float
-        Per unit time.
-    lower : float
-        No such rule costs less.
-    robots : tuple of ndarray of int, one per level
-        Active robots, shape (arrival phases, service phases); at level 0 one service phase.
-    """
-
-    cost: float
-    lower: float
-    robots: tuple[Array, ...]
+FreeRule = tuple[Array, ...]
+"""Active robots at each level, shape (arrival phases, service phases); at level 0 one of these."""
 
 
-def best_free_rule(scenario: Scenario, numbers: Sequence[int]) -> FreeRule:
+def best_free_rule(scenario: Scenario, numbers: Sequence[int]) -> Best[FreeRule]:
     """The best rule of level, arrival phase and service phase.
 
     Parameters
@@ -110,7 +95,7 @@ def best_free_rule(scenario: Scenario, numbers: Sequence[int]) -> FreeRule:
         solution = policy_iteration(queue.process)
     except ValueError as failure:
         raise NoOptimumError(str(failure)) from None
-    return FreeRule(solution.upper, solution.lower, queue.rule(solution.policy))
+    return Best(queue.rule(solution.policy), solution.upper, solution.lower)
 
 
 def said_more(cost: float, least: float) -> str:
@@ -142,8 +127,8 @@ class QueueProcess:
     phases: int
     top: int
 
-    def rule(self, policy: Indices) -> tuple[Array, ...]:
-        """Robots by level, as `FreeRule` has them."""
+    def rule(self, policy: Indices) -> FreeRule:
+        """Robots by level, shape (arrival phases, service phases); at level 0 one service phase."""
         count = len(self.numbers)
         chosen = np.array(self.numbers)[policy - count * np.arange(len(policy))]
         empty, others = chosen[: self.order], chosen[self.order :]
@@ -216,9 +201,9 @@ def beside_the_best(optimum: Optimum, scenario: Scenario, numbers: Sequence[int]
     return replace(optimum, lower_bound=lower, notes=notes)
 
 
-def _above(cost: float, best: FreeRule) -> str:
+def _above(cost: float, best: Best[FreeRule]) -> str:
     """How far a cost is above that of the best rule, in words."""
-    phased = any(each.size > 1 for each in best.robots)
+    phased = any(each.size > 1 for each in best.rule)
     if cost - best.cost <= AS_GOOD * abs(best.cost):
         sees = "the level and the phases" if phased else "the level"
         return f"no rule costs less that switches robots freely by {sees}"

@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from analytic.optimum import NoOptimumError
+from analytic.optimum import NoOptimumError, Optimum
 from analytic.robot_control.optimal_targets import solved
-from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
-from analytic.robot_control.switching import Indices, check_size, queue_of
-from analytic.robot_control.target_rules import RuleMeasures, measures_of_targets
-from analytic.rules.bound import ALIKE, Bound, Edge, Point
+from analytic.robot_control.switched_queue import Measures, Rewards, SwitchedQueue
+from analytic.robot_control.switching import (
+    Indices,
+    SwitchingSearch,
+    check_size,
+    queue_of,
+    switching_optimum,
+)
+from analytic.robot_control.target_rules import measures_of_targets
+from analytic.rules.bound import ALIKE, Bound, Edge, Point, cheapest_within, notes_of
 from scenarios import Scenario
 
 _BETWEEN = 65
@@ -29,7 +36,7 @@ _MOST_TRIED = 2000
 Targets = Point[Indices]
 
 
-def counted_by(bound: Bound, rule: RuleMeasures, queue: SwitchedQueue) -> tuple[float, float]:
+def counted_by(bound: Bound, rule: Measures, queue: SwitchedQueue) -> tuple[float, float]:
     """What the measure of a bound counts under a rule, and what that is a share of."""
     counted = {
         "loss": rule.loss_rate,
@@ -117,7 +124,7 @@ class BoundedTargets:
     def _best(self, rewards: Rewards) -> tuple[Targets, float]:
         """The best targets for a cost per unit time, and a bound below every rule."""
         solution = solved(self.queue, rewards)
-        return self._at(solution.targets), solution.lower
+        return self._at(solution.rule), solution.lower
 
     def _at(self, targets: Indices) -> Targets:
         measures = measures_of_targets(self.queue, targets)
@@ -135,3 +142,18 @@ def _changes(levels: int) -> Iterator[Indices]:
             for second in range(first):
                 yield sign * (units[first] + units[second])
                 yield sign * (units[first] - units[second])
+
+
+def targets_within(scenario: Scenario, bound: Bound) -> Optimum:
+    """The best targets that keep a bound."""
+    rules = BoundedTargets(scenario, bound)
+
+    found = cheapest_within(rules, bound, lambda targets: f"targets = {targets.tolist()}")
+    named = scenario.name, scenario.time_unit, rules.queue, scenario.prices
+
+    def search(targets: Indices) -> SwitchingSearch:
+        return SwitchingSearch(*named, targets, found.lower)
+
+    single = search(found.single.rule)
+    notes = notes_of(found, bound, lambda targets: f"targets = {search(targets).decision}")
+    return replace(switching_optimum(single), notes=(single.notes()[0], *notes))

@@ -8,7 +8,7 @@ number between equal thresholds is never active: what is compared is the number 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import nan
@@ -17,17 +17,20 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.indexing_queue.free_switching import beside_the_best
 from analytic.indexing_queue.measures import top_level
-from analytic.indexing_queue.searching import (
+from analytic.optimum import NoOptimumError, Optimum
+from analytic.rules.bound import Bound
+from analytic.rules.free_process import beside_the_best
+from analytic.rules.listed import compare
+from analytic.rules.searching import (
     NON_INCREASING,
     all_costs,
     allowed_numbers,
     threshold_policies,
     threshold_row,
     thresholds_between,
+    thresholds_of,
 )
-from analytic.optimum import NoOptimumError, Optimum
 from scenarios import Scenario
 from scenarios.arrays import Array
 
@@ -290,3 +293,20 @@ def threshold_optimum(search: Searched, notes: Sequence[str]) -> Optimum:
         notes=notes,
         search=search,
     )
+
+
+def thresholds_within(scenario: Scenario, bound: Bound) -> Optimum:
+    """The best thresholds that keep a bound."""
+    search = best_thresholds(scenario)
+
+    def words(rule: int) -> str:
+        used, at = thresholds_of(search.robots_by_level(rule))
+        return f"robots = {list(used)}, at = {list(at)}"
+
+    def costs_of(one: Scenario) -> Array:
+        return all_costs(one, search.numbers, NON_INCREASING)
+
+    compared = compare(scenario, search.costs, costs_of, bound, words)
+    optimum = threshold_optimum(replace(search, costs=compared.rules.kept), ())
+    gain = "gain: per cent of the cost of the best single number that keeps it"
+    return replace(optimum, lower_bound=compared.bound, notes=(*compared.notes, gain))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from analytic import conditions
 from analytic.conditions import buffer_and_robots
+from analytic.decision_process import Indices
 from analytic.formula import Condition, reason_against
-from analytic.indexing_queue.fixed_robots import best_fixed_number, static_optimum
 from analytic.optimum import NoOptimumError, Optimum, rule_optimum
 from analytic.refusal import NoAnswerError
 from analytic.robot_control.scenario_queue import (
@@ -30,7 +30,8 @@ from analytic.robot_control.switched_queue import (
     measures_of_policy,
 )
 from analytic.robot_modes import as_written
-from analytic.rules.bound import Bound
+from analytic.rules.bound import Bound, cheapest_within, notes_of
+from analytic.rules.fixed import best_fixed_number, static_optimum
 from analytic.rules.of_process import BoundedProcess, Rate
 from scenarios import Scenario
 from scenarios.arrays import Array, IntArray
@@ -234,7 +235,7 @@ def best_choices_of(scenario: Scenario) -> ChoiceSearch:
         time_unit=scenario.time_unit,
         classes=names_of_classes(robots),
         queue=queue,
-        policy=best.policy,
+        policy=best.rule,
         cost=best.cost,
         lower_bound=max(best.lower, 0.0),
         fixed=_best_fixed(scenario),
@@ -286,3 +287,25 @@ def optimal_choices(scenario: Scenario) -> Optimum:
 def choices_optimum(search: ChoiceSearch) -> Optimum:
     """A search as the answer to `optimize`."""
     return rule_optimum(search, {"choices": search.decision}, search.lower_bound)
+
+
+def choices_within(scenario: Scenario, bound: Bound) -> Optimum:
+    """The best rule that switches on robots of several classes and keeps a bound."""
+    search, rules = bounded_choices(scenario, bound)
+
+    def rule(policy: Indices) -> ChoiceSearch:
+        return replace(search, policy=policy)
+
+    def words(policy: Indices) -> str:
+        return f"choices = {rule(policy).decision}"
+
+    found = cheapest_within(rules, bound, words)
+    single = replace(rule(found.single.rule), cost=found.single.cost, lower_bound=found.lower)
+    active, _, occasions = replace(single, fixed=None).notes()
+
+    def beside(policy: Indices) -> str:
+        return rule(policy).beside(single)
+
+    notes = (active, *notes_of(found, bound, beside), occasions)
+    gap = 0.0 if found.proved else None
+    return replace(choices_optimum(single), notes=notes, proved=found.proved, gap=gap)

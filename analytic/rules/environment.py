@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analytic import conditions
 from analytic.conditions import buffer_and_robots
 from analytic.formula import Condition, reason_against
-from analytic.optimum import NoOptimumError, Optimum, rule_optimum
+from analytic.optimum import Best, NoOptimumError, Optimum, rule_optimum
 from analytic.robot_control.scenario_queue import (
     IN_ENVIRONMENT,
     chain_fits,
@@ -27,13 +27,13 @@ from analytic.robot_control.switched_queue import (
     best_policy,
     measures_of_policy,
 )
-from analytic.robot_control.unseen_environment import (
+from analytic.robot_modes import as_written
+from analytic.rules.unseen import (
     UnseenOptimum,
     best_unseen,
     number_of_lists,
     too_many_lists,
 )
-from analytic.robot_modes import as_written
 from scenarios import Scenario
 
 Indices = NDArray[np.integer[Any]]
@@ -51,35 +51,18 @@ PRICED: tuple[Condition, ...] = (
 """Conditions under which the best targets are known."""
 
 
-class SeenOptimum(NamedTuple):
-    """The best targets where the environment is seen.
-
-    Attributes
-    ----------
-    targets : ndarray of int, shape (states, levels with their phases)
-    cost : float
-        Per unit time.
-    lower : float
-        No rule of level, environment and active robots costs less.
-    """
-
-    targets: Indices
-    cost: float
-    lower: float
-
-
-def best_seen(queue: SwitchedQueue, costs: Rewards) -> SeenOptimum:
+def best_seen(queue: SwitchedQueue, costs: Rewards) -> Best[Indices]:
     """The best targets for each state of the environment, and a bound below every rule.
 
     Should the optimum be no target rule, the targets are those up to which it switches on without a
     gap, with their own cost; the bound is that of the optimum.
     """
     best = best_policy(queue, costs)
-    targets = queue.targets(best.policy)
+    targets = queue.targets(best.rule)
     policy = queue.towards(targets)
-    own = np.array_equal(policy, best.policy)
+    own = np.array_equal(policy, best.rule)
     cost = best.cost if own else queue.gain(policy, costs)
-    return SeenOptimum(targets, cost, min(max(best.lower, 0.0), cost))
+    return Best(targets, cost, min(max(best.lower, 0.0), cost))
 
 
 @dataclass(frozen=True)
@@ -94,7 +77,7 @@ class EnvironmentSearch:
     sees : bool
         Whether the rule of the scenario sees the environment.
     queue : SwitchedQueue
-    seen : SeenOptimum
+    seen : Best
     unseen : UnseenOptimum or None
         None where it was not searched for.
     """
@@ -103,15 +86,15 @@ class EnvironmentSearch:
     time_unit: str
     sees: bool
     queue: SwitchedQueue
-    seen: SeenOptimum
+    seen: Best[Indices]
     unseen: UnseenOptimum | None
 
     @property
     def targets(self) -> Indices:
         """The best targets of the rule that the scenario allows, shape (states, levels)."""
         if self.sees or self.unseen is None:
-            return self.seen.targets
-        return np.tile(self.unseen.targets, (len(self.seen.targets), 1))
+            return self.seen.rule
+        return np.tile(self.unseen.targets, (len(self.seen.rule), 1))
 
     @property
     def cost(self) -> float:
@@ -132,7 +115,7 @@ class EnvironmentSearch:
     @property
     def rows(self) -> list[tuple[str, Indices]]:
         """Targets by level: of each state of the environment and phase where seen, and unseen."""
-        by_phase = self.queue.levels.by_phase(self.seen.targets.T)
+        by_phase = self.queue.levels.by_phase(self.seen.rule.T)
         states, phases = range(by_phase.shape[2]), range(len(by_phase))
         named = [
             (f"seen, state {e}" + (f", phase {j}" if len(by_phase) > 1 else ""), by_phase[j, :, e])

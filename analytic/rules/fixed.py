@@ -20,7 +20,11 @@ from analytic.formula import reason_against
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.measures import service_and_patience, size_of
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
-from analytic.indexing_queue.searching import (
+from analytic.optimum import NoOptimumError, Optimum
+from analytic.progress import Progress
+from analytic.rules.bound import Bound
+from analytic.rules.listed import Compared, compare, first_cheapest
+from analytic.rules.searching import (
     CONSTANT,
     COVERED,
     all_costs,
@@ -32,11 +36,10 @@ from analytic.indexing_queue.searching import (
     seconds_together,
     uncontrolled,
 )
-from analytic.optimum import NoOptimumError, Optimum
-from analytic.progress import Progress
 from scenarios import Scenario
 from scenarios.activation import Static, These
 from scenarios.arrays import Array
+from scenarios.choices import class_sizes
 from scenarios.deliveries import Independent, Marked, alone, as_modes, order_of
 from scenarios.fleet import mean_price
 from scenarios.model import fleet_under
@@ -52,6 +55,9 @@ Counts = tuple[int, ...]
 
 MOST_SETS = 2**14
 """Distinct sets of robots up to which all of them are tried."""
+
+_MOST_BOUNDED = 4096
+"""Distinct sets up to which all are compared beside a bound."""
 
 _ALIKE = 1e-12
 """Costs that differ by less, relatively, are the same."""
@@ -114,8 +120,7 @@ class StaticSearch:
     @property
     def optimum(self) -> int:
         """The number with the least cost, the smallest of several."""
-        least = float(np.nanmin(self.costs))
-        return int(np.argmax(self.costs <= least + _ALIKE * abs(least)))
+        return first_cheapest(self.costs)
 
     @property
     def decision(self) -> dict[str, Any]:
@@ -527,3 +532,48 @@ def _neighbours(counts: Counts, most: Counts) -> Iterator[Counts]:
             yield tuple(
                 count + (kind == added) - (kind == left_out) for kind, count in enumerate(counts)
             )
+
+
+# --- beside a bound ------------------------------------------------------------------------------
+
+
+def fixed_within(scenario: Scenario, bound: Bound) -> Optimum:
+    """The best fixed robots that keep a bound."""
+    if (kinds := kinds_of_robots(scenario)) and len(kinds) > 1:
+        return _best_set_within(scenario, kinds, bound)
+    search = best_fixed_number(scenario)
+    numbers = range(len(search.costs))
+
+    def costs_of(one: Scenario) -> Array:
+        return all_costs(one, numbers, CONSTANT)
+
+    compared = compare(scenario, search.costs, costs_of, bound, lambda rule: f"robots = {rule}")
+    return _static_answer(replace(search, costs=compared.rules.kept), compared)
+
+
+def _best_set_within(scenario: Scenario, kinds: list[list[int]], bound: Bound) -> Optimum:
+    """The best numbers by class, or set of robots that differ, of all that keep a bound."""
+    robots = scenario.robots
+    sets = all_sets(scenario, kinds, _MOST_BOUNDED)
+    classes = class_sizes(robots) if robots is not None and robots.classes is not None else ()
+
+    def costs_of(one: Scenario) -> Array:
+        return costs_of_all_sets(one, sets, kinds)
+
+    def words(rule: int) -> str:
+        ((name, entries),) = decision_of_set(sets[rule], classes).items()
+        return f"{name} = {entries}"
+
+    compared = compare(scenario, costs_of(scenario), costs_of, bound, words)
+    sizes = np.array([len(each) for each in sets])
+    best = [first_cheapest(compared.rules.kept, sizes == size) for size in range(sizes.max() + 1)]
+    kept = [float(compared.rules.kept[rule]) for rule in best]
+    chosen = BestSets(tuple(sets[rule] for rule in best), tuple(kept), len(sets), len(sets))
+    return _static_answer(static_search(scenario, chosen), compared)
+
+
+def _static_answer(search: StaticSearch, compared: Compared) -> Optimum:
+    optimum = static_optimum(search)
+    rows = [row for row in optimum.table if not np.isnan(row["cost"])]
+    kept = replace(optimum, table=rows, proved=None, gap=None)
+    return replace(kept, lower_bound=compared.bound, notes=compared.notes)

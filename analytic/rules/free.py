@@ -1,0 +1,207 @@
+"""The best numbers of robots by level, arrival phase and service phase, beside simpler rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from analytic import conditions
+from analytic.decision_process import Indices
+from analytic.indexing_queue.measures import size_of
+from analytic.optimum import Best, NoOptimumError, Optimum
+from analytic.rules.bound import Bound, cheapest_within, notes_of
+from analytic.rules.free_process import (
+    AS_GOOD,
+    FreeRule,
+    QueueProcess,
+    best_free_rule,
+    queue_process,
+    said_more,
+)
+from analytic.rules.levels import RuleMap, Rung, best_levels, simpler_rules
+from analytic.rules.of_process import BoundedProcess, Rate
+from analytic.rules.searching import allowed_numbers
+from analytic.transforms import mean_time
+from scenarios import Scenario
+from scenarios.service_phases import seen_phases
+
+
+def optimal_free(scenario: Scenario) -> Optimum:
+    """The best rule of level, arrival phase and service phase; the table has its numbers.
+
+    Raises
+    ------
+    NoOptimumError
+        If its cost has no exact value here, or a file cannot say which phases the rule looks at.
+    """
+    if scenario.buffer is None or scenario.robots is None:
+        raise NoOptimumError("there is no [buffer]")
+    numbers = allowed_numbers(scenario)
+    best = best_free_rule(scenario, numbers)
+    if reason := unwritten(scenario):
+        raise NoOptimumError(reason)
+    free = [level.tolist() for level in best.rule]
+    simpler = _simpler(scenario, numbers, best)
+    proved = best.cost - best.lower <= AS_GOOD * max(1.0, abs(best.cost))
+    return Optimum(
+        target="free",
+        cost=best.cost,
+        lower_bound=min(best.lower, best.cost),
+        decision={"free": free},
+        changes={"activation": {"free": free}},
+        table=list(free_rows(best)),
+        notes=[_beside(each, best.cost) for each in simpler],
+        search=rule_map(simpler, best),
+        proved=proved,
+        gap=0.0 if proved else None,
+    )
+
+
+def unwritten(scenario: Scenario) -> str | None:
+    """Why a scenario file has no words for a rule of the phases of this system."""
+    if conditions.in_environment(scenario) is None:
+        return "free switching does not go with robots.environment"
+    order, phases, _, _ = size_of(scenario.with_("activation", None))
+    assert scenario.robots is not None
+    assert scenario.buffer is not None
+    if order > 1 and scenario.robots.deliveries is None:
+        return "access times have phases, which a rule sees of robots.deliveries only"
+    seen = seen_phases(scenario.buffer.service)
+    if phases != (1 if seen is None else len(seen.alpha)):
+        return "a rule sees the phases of phase-type, hyperexponential and Erlang services only"
+    return None
+
+
+def _simpler(scenario: Scenario, numbers: Sequence[int], best: Best[FreeRule]) -> list[Rung]:
+    """The best rules of other kinds, of which the costs are known."""
+    rungs = simpler_rules(scenario, numbers)
+    try:
+        found = best_levels(scenario, numbers, best, [each.levels for each in rungs if each.levels])
+    except NoOptimumError:
+        return rungs
+    return [*rungs, Rung("numbers by level", found.robots, found.cost)]
+
+
+def _beside(rung: Rung, least: float) -> str:
+    """What a simpler rule costs more, in words."""
+    words = {"one number": "the best single number", "thresholds": "the best thresholds"}
+    name = words.get(rung.rule, f"the best {rung.rule}")
+    plural = "" if rung.rule != "one number" else "s"
+    costs = f"{name} cost{plural} {rung.cost:.6g}"
+    if rung.cost - least <= AS_GOOD * abs(least):
+        return f"{costs}, the same"
+    return f"{costs}, {said_more(rung.cost, least)} more"
+
+
+def free_rows(best: Best[FreeRule]) -> Iterator[dict[str, Any]]:
+    """The table: a row for each level and arrival phase."""
+    for level, numbers in enumerate(best.rule):
+        for phase, row in enumerate(numbers.tolist()):
+            yield {"level": level, "arrival phase": phase, "robots by service phase": row}
+
+
+def rule_map(simpler: Sequence[Rung], best: Best[FreeRule]) -> RuleMap:
+    """The thresholds and the numbers of each phase, a row each."""
+    order, phases = best.rule[-1].shape
+    rows = [(each.rule, each.levels) for each in simpler if each.rule == "thresholds"]
+    for phase in range(order):
+        for service in range(phases):
+            by_level = tuple(
+                int(np.broadcast_to(level, (order, phases))[phase, service]) for level in best.rule
+            )
+            rows.append((_name(phase, service, order, phases), by_level))
+    return RuleMap(tuple((name, levels) for name, levels in rows if levels is not None))
+
+
+def _name(phase: int, service: int, order: int, phases: int) -> str:
+    """The phases of a row, those that there is only one of left out."""
+    parts = [f"arrivals {phase}"] * (order > 1) + [f"service {service}"] * (phases > 1)
+    return ", ".join(parts) or "the best rule"
+
+
+# --- beside a bound ------------------------------------------------------------------------------
+
+_PRICES = ("loss", "obsolescence", "starvation", "robots")
+
+
+def rates_of(scenario: Scenario, numbers: Sequence[int]) -> dict[str, Rate]:
+    """What is counted per unit time in each state with each number of robots, by its name.
+
+    Also "time", of which one unit passes per unit time, and "delivered".
+    """
+    every: dict[str, Rate] = {}
+    for price in _PRICES:
+        process = queue_process(scenario.with_("costs", {price: 1.0}), numbers).process
+        every[price] = Rate(process.costs, process.option_costs)
+    pace = process.decisions.diagonal()
+    every["time"] = Rate(np.zeros(len(pace)), np.repeat(1.0 / pace, len(numbers)))
+    busy = every["time"].plus(-1.0, every["starvation"])
+    nothing = busy.plus(-1.0, busy)
+    if conditions.timer_of(scenario) is None:
+        every["obsolescence"] = nothing
+    every["served"] = nothing.plus(1.0 / mean_time(conditions.service_law(scenario)), busy)
+    ended = every["loss"].plus(1.0, every["obsolescence"])
+    every["delivered"] = ended.plus(1.0, every["served"])
+    return every
+
+
+def bounded_free(
+    scenario: Scenario, numbers: Sequence[int], bound: Bound
+) -> tuple[QueueProcess, BoundedProcess]:
+    """The queue as a decision process of level and phases, with a bound.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its [activation] is ignored.
+    numbers : sequence of int
+        Numbers of robots that may be active, increasing.
+    bound : Bound
+
+    Raises
+    ------
+    NoOptimumError
+        If costs have no exact value here, or the chain is too large.
+
+    Notes
+    -----
+    The rate of pages indexed is that of a busy server, 1 / (mean service): an identity in the long
+    run, so that it holds for means under any rule.
+    """
+    queue = queue_process(scenario, numbers)
+    rates = rates_of(scenario, numbers)
+    total = rates["delivered" if bound.is_share else "time"]
+    return queue, BoundedProcess(queue.process, bound, rates[bound.rate], total)
+
+
+def free_within(scenario: Scenario, bound: Bound) -> Optimum:
+    """The best rule of level and phases that keeps a bound."""
+    if scenario.buffer is None or scenario.robots is None:
+        raise NoOptimumError("there is no [buffer]")
+    if reason := unwritten(scenario):
+        raise NoOptimumError(reason)
+    queue, rules = bounded_free(scenario, allowed_numbers(scenario), bound)
+
+    def rule(policy: Indices) -> list[Any]:
+        return [level.tolist() for level in queue.rule(policy)]
+
+    def words(policy: Indices) -> str:
+        return f"free = {rule(policy)}"
+
+    found = cheapest_within(rules, bound, words)
+    best = Best(queue.rule(found.single.rule), found.single.cost, found.lower)
+    decision = {"free": rule(found.single.rule)}
+    return Optimum(
+        target="free",
+        cost=found.single.cost,
+        lower_bound=found.lower,
+        decision=decision,
+        changes={"activation": decision},
+        table=list(free_rows(best)),
+        notes=notes_of(found, bound, words),
+        search=rule_map([], best),
+        proved=found.proved,
+        gap=0.0 if found.proved else None,
+    )

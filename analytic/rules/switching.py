@@ -1,0 +1,34 @@
+"""The best rule that switches robots on one at a time: targets, or choices of a class."""
+
+from __future__ import annotations
+
+from analytic import conditions
+from analytic.optimum import Optimum
+from analytic.robot_control.switching import best_switching, switching_optimum
+from analytic.rules.bound import Bound
+from analytic.rules.choices import choices_within, optimal_choices
+from analytic.rules.environment import optimal_targets_in_environment
+from analytic.rules.targets import targets_within
+from scenarios import Scenario
+
+
+def optimal_switching(scenario: Scenario) -> Optimum:
+    """The optimal targets, or the optimal choices of a class; the table has each level or state.
+
+    Raises
+    ------
+    NoOptimumError
+        As `best_switching`, `best_targets_in_environment` or `best_choices_of`.
+    """
+    if scenario.robots is not None and conditions.robots_unlike(scenario) is None:
+        return optimal_choices(scenario)
+    if conditions.in_environment(scenario) is None:
+        return optimal_targets_in_environment(scenario)
+    return switching_optimum(best_switching(scenario))
+
+
+def switching_within(scenario: Scenario, bound: Bound) -> Optimum:
+    """The best rule that switches one robot on at a time and keeps a bound."""
+    if scenario.robots is not None and conditions.robots_unlike(scenario) is None:
+        return choices_within(scenario, bound)
+    return targets_within(scenario, bound)
