@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from crawlsim.logs.fit import Fit, Trace
-    from crawlsim.logs.fit.reading import Kind
+    from crawlsim.logs.fit.trace import Kind
     from crawlsim.logs.plan import Schedule
     from crawlsim.logs.read import ChangeLog, VisitLog
 
@@ -320,13 +320,11 @@ def fit(
     ScenarioError
         If the file cannot be read, says too little, or an option does not go with it.
     """
-    from crawlsim.logs.fit import Options, Trace
-    from crawlsim.logs.plan.fitted import fit_with_rates, read_traces
+    from crawlsim.logs.fit import Options, Trace, fit, read_trace
 
     if not isinstance(trace, Trace):
-        paths = [trace] if isinstance(trace, str | Path) else trace
-        trace = read_traces(paths, kind, time_unit)
-    return fit_with_rates(trace, Options(**options), rates)
+        trace = read_trace(trace, kind, time_unit)
+    return fit(trace, Options(rates=rates, **options))
 
 
 def schedule(
@@ -397,10 +395,10 @@ def schedule(
         If a log cannot be read, or what is asked for cannot be kept.
     """
     from crawlsim.logs.plan import Asked, schedule_of
-    from crawlsim.logs.plan.gone import GONE_AFTER
     from crawlsim.logs.plan.quantities import duration, instant, visits_per_second
     from crawlsim.logs.plan.writing import FORMATS, limits_in, refuse_parts_of
     from crawlsim.logs.read import ChangeLog, VisitLog, read_logs
+    from crawlsim.logs.read.states import GONE_AFTER
 
     if out_format not in FORMATS:
         raise ScenarioError("--format", out_format, f"must be {one_of(out_format, FORMATS)}")

@@ -14,16 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawlsim.logs.fit.change_rates import (
+    LARGEST_SHAPE,
+    MOST_GAPS,
+    MOST_PAGES,
     Estimates,
     Groups,
-    estimates,
+    block_estimates,
     fitted_priors,
     joint_draws,
     log_likelihoods,
     posterior,
     rate_grid,
     sampled,
-    sharpened,
     stratified,
 )
 from crawlsim.logs.plan import allocation
@@ -49,11 +51,8 @@ _BY_RATES = {"delay": allocation.by_delay, "harmonic": allocation.by_harmonic_co
 _SHORT_HISTORY = 1.5
 _LONG_HISTORY = 2.5
 
-_MOST_PAGES = 8192
-_MOST_GAPS = 100_000
 _MOST_TOGETHER = 3000
 _LARGEST_SHAPE_OF_A_PLAN = 0.55
-_LARGEST_SHAPE = 4.0
 
 
 @dataclass(frozen=True)
@@ -106,14 +105,14 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
     grid = rate_grid(gaps)
     starts = window_starts(gaps)
     whole = [*starts, min(gaps.begin, starts[-1])]
-    shapes = [_LARGEST_SHAPE_OF_A_PLAN] * len(starts) + [_LARGEST_SHAPE]
+    shapes = [_LARGEST_SHAPE_OF_A_PLAN] * len(starts) + [LARGEST_SHAPE]
     priors = fitted_priors(gaps, groups, grid, whole, shapes)
     log_visits = allocation.visit_grid(visits_of_a_page)
     values = np.empty((gaps.pages, len(log_visits)), np.float32)
     draws = np.empty((gaps.pages, DRAWS), np.uint8)
     every = Estimates(*(np.empty(gaps.pages) for _ in range(3)))
     rng = np.random.default_rng(seed)
-    for pages, rows in gaps.blocks(_MOST_PAGES, _MOST_GAPS):
+    for pages, rows in gaps.blocks(MOST_PAGES, MOST_GAPS):
         some = gaps.rows(rows)
         folder = groups.folder[pages]
         logs = log_likelihoods(some, pages, grid, whole)
@@ -125,11 +124,7 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
         for index, weights in enumerate(by_window):
             own = slice(index * DRAWS // len(starts), (index + 1) * DRAWS // len(starts))
             draws[pages, own] = stratified(weights, own.stop - own.start, rng)
-        rough = estimates(of_all, grid)
-        sharp = sharpened(rough, of_all, grid, some, pages, priors[-1].hierarchy.shape)
-        every.rates[pages] = sharp.rates
-        every.low[pages] = sharp.low
-        every.high[pages] = sharp.high
+        every.take(pages, block_estimates(of_all, grid, some, pages, priors[-1]))
     sample = sampled(gaps.pages)
     if len(sample) > _MOST_TOGETHER:
         sample = sample[np.linspace(0, len(sample) - 1, _MOST_TOGETHER).astype(np.int64)]
@@ -262,8 +257,8 @@ def _means_of_draws(
 ) -> Array:
     """Weighted mean of the stale shares of pages for each draw of their rates, shape (DRAWS,)."""
     total = np.zeros(draws.shape[1])
-    for first in range(0, len(visits), _MOST_PAGES):
-        pages = slice(first, first + _MOST_PAGES)
+    for first in range(0, len(visits), MOST_PAGES):
+        pages = slice(first, first + MOST_PAGES)
         stale = stale_share(grid, visits[pages, None])
         drawn = np.take_along_axis(stale, draws[pages].astype(np.intp), axis=1)
         total += importance[pages] @ drawn

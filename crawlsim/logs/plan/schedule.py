@@ -13,15 +13,7 @@ from crawlsim.logs.fit.change_rates import Estimates, groups_of
 from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import DAY, Limits, refuse_what_cannot_be
 from crawlsim.logs.plan.doubt import always_changed, why_no_promise
-from crawlsim.logs.plan.gone import (
-    GONE_AFTER,
-    PAGE,
-    RECHECK,
-    Gone,
-    numbers_of,
-    recheck_rates,
-    states_of,
-)
+from crawlsim.logs.plan.gone import RECHECK, Gone, recheck_rates
 from crawlsim.logs.plan.planning import (
     CAUTIOUS_SHARE,
     OBJECTIVES,
@@ -44,8 +36,10 @@ from crawlsim.logs.plan.replay import (
     histories_of,
     verdict_of,
 )
+from crawlsim.logs.read.columns import DATE_FORM
 from crawlsim.logs.read.gaps import YEAR, Gaps, gaps_of_changes, gaps_of_visits
 from crawlsim.logs.read.log import ChangeLog, VisitLog
+from crawlsim.logs.read.states import GONE_AFTER, PAGE, numbers_of, states_of
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.base import listed, one_of
@@ -183,6 +177,8 @@ class Schedule:
     expected : mapping str -> Share, optional
         Stale share of the plan ("plan") and of other rules at the same budget; None where the log
         cannot be believed.
+    of_changes : bool
+        Whether the log has exact times of changes.
     no_promise : str
         Why there is none, in a sentence.
     with_more : float, optional
@@ -214,6 +210,7 @@ class Schedule:
     importance: Array = field(repr=False)
     gaps: Gaps = field(repr=False)
     gone: Gone = field(repr=False)
+    of_changes: bool = False
     no_promise: str = ""
     with_more: float | None = None
     notes: tuple[str, ...] = ()
@@ -226,10 +223,14 @@ class Schedule:
     @property
     def why(self) -> list[str]:
         """Where each interval comes from, in a few words."""
-        return [
-            reason(visits, changes)
-            for visits, changes in zip(self.visits.tolist(), self.changes.tolist(), strict=True)
-        ]
+        seen = zip(self.visits.tolist(), self.changes.tolist(), strict=True)
+        if self.of_changes:
+            watched = np.maximum(self.gaps.end - self.gaps.first, 0.0).tolist()
+            return [
+                reason_of_changes(changes, each)
+                for (_, changes), each in zip(seen, watched, strict=True)
+            ]
+        return [reason(visits, changes) for visits, changes in seen]
 
     @property
     def spent(self) -> float:
@@ -329,14 +330,26 @@ def reason(visits: int, changes: int) -> str:
     return f"{at_least}changed at {changes} of {times}"
 
 
+def reason_of_changes(changes: int, watched: float) -> str:
+    """The same of a page whose changes are known, from how long it was watched."""
+    if not watched:
+        return "prior: not watched"
+    return f"{counted(changes, 'change') if changes else 'no change'} in {in_words(watched)}"
+
+
 def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
     """The schedule for the pages of a log.
 
     Raises
     ------
     ScenarioError
-        If the log shows no page twice, or the limits cannot be kept.
+        If the log has no dates or shows no page twice, or the limits cannot be kept.
     """
+    if not log.dated:
+        raise log.refused(
+            "holds times that are numbers, and visits are planned by dates: write "
+            f"{DATE_FORM} or Unix seconds; fit takes numbers as they are"
+        )
     all_urls = log.urls
     if asked.until is not None and len(log.time) and asked.until < log.time.min():
         begin = day_of(float(log.time.min()))
@@ -378,7 +391,7 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
         intervals=np.clip(1 / visits, *_interval_limits(asked)),
         estimates=forecast.estimates,
         visits=gaps.visits,
-        changes=gaps.changes,
+        changes=_changes(log, gaps),
         even_share=even_share,
         expected=None
         if doubt.reason
@@ -393,6 +406,7 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
         importance=importance,
         gaps=gaps,
         gone=gone,
+        of_changes=isinstance(log, ChangeLog),
         no_promise=doubt.reason,
         notes=(
             *log.notes,
@@ -425,7 +439,7 @@ def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDA
     found = ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
     if sum(numbers.values()) == len(states):
         allowed = f"show no page, only URLs that are none: {found}"
-        raise refused_log(log, allowed)
+        raise log.refused(allowed)
     is_planned = states == PAGE
     if asked.weights is not None:
         unwanted = {url for url, weight in asked.weights.items() if weight == 0}
@@ -447,12 +461,6 @@ def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDA
     budgets = budgets - np.bincount(hosts[others], rates, len(budgets))
     limits = _limits(asked, asked.visits - gone.visits_per_second, hosts[kept], budgets)
     return log.of_pages(kept), gone, limits, host_names
-
-
-def refused_log(log: AnyLog, allowed: str) -> ScenarioError:
-    """Why no plan is made of a log, with what was left out of it."""
-    notes = "".join(f" {note}" for note in log.notes)
-    return ScenarioError("log", counted(len(log.urls), "URL"), f"{allowed}.{notes}")
 
 
 def _later_rows(late: int) -> Iterator[str]:
@@ -533,7 +541,7 @@ def _gaps(log: AnyLog, interval: float, until: float | None) -> Gaps:
         If nothing is left of it.
     """
     if not len(log.time):
-        raise refused_log(log, "holds no visit that found a page")
+        raise log.refused("holds no visit that found a page")
     if isinstance(log, ChangeLog):
         gaps = gaps_of_changes(log, interval, until)
     else:
@@ -542,8 +550,16 @@ def _gaps(log: AnyLog, interval: float, until: float | None) -> Gaps:
     if not len(gaps.page):
         seen = "watched for two intervals" if isinstance(log, ChangeLog) else "visited twice"
         allowed = f"show no page that was {seen}, which is the least that says how often it changes"
-        raise refused_log(log, allowed)
+        raise log.refused(allowed)
     return gaps
+
+
+def _changes(log: AnyLog, gaps: Gaps) -> NDArray[np.int64]:
+    """Changes of each page: all of them where they are known, else visits that found one."""
+    if not isinstance(log, ChangeLog):
+        return gaps.changes
+    rows = log.page[log.time <= gaps.end]
+    return np.maximum(np.bincount(rows, minlength=gaps.pages) - 1, 0)
 
 
 def _visits(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from crawlsim.logs.read.columns import starts_anew
 from crawlsim.logs.read.csv_lines import MOST_SHOWN
-from crawlsim.logs.read.log import ChangeLog, FurtherVisits, VisitLog
+from crawlsim.logs.read.log import BrokenRows, ChangeLog, FurtherVisits, VisitLog
 from crawlsim.logs.read.page_names import ACTING_NAME, OTHER_SCHEME, page_named
 from crawlsim.logs.read.rows import (
     CHANGED,
@@ -54,16 +54,20 @@ class History:
         self._times: list[Array] = []
         self._states: list[NDArray[np.int8]] = []
         self._digests: list[NDArray[np.uint64]] = []
-        self._broken = 0
-        self._broken_lines: list[str] = []
+        self._broken = BrokenRows()
         self._left_out: Counter[str] = Counter()
         self._zones: set[str] = set()
         self._said: set[str] = set()
-        self._seen = 0
+        self._dated: dict[bool, Path] = {}
 
     def add(self, rows: Rows, path: Path) -> None:
-        """More rows of a file."""
-        self._seen += len(rows.time) + rows.broken.count + rows.posted
+        """More rows of a file.
+
+        Raises
+        ------
+        ScenarioError
+            If their times are numbers and those of others dates.
+        """
         self._take_broken(rows, path)
         self._left_out["digest"] += rows.without_digest
         self._left_out["posted"] += rows.posted
@@ -71,6 +75,10 @@ class History:
         self._said |= set(rows.notes)
         if not len(rows.page):
             return
+        self._dated.setdefault(rows.dated, path)
+        if len(self._dated) > 1:
+            allowed = f"holds times that are numbers, and {self._dated[True]} dates"
+            raise ScenarioError("", MISSING, allowed, str(self._dated[False]))
         index = np.full(len(rows.names), OTHER_SCHEME, np.int32)
         if rows.broken.count or rows.posted:
             used = np.unique(rows.page)
@@ -100,9 +108,15 @@ class History:
         return indices
 
     def _take_broken(self, rows: Rows, path: Path) -> None:
-        self._broken += rows.broken.count
-        for line, why in rows.broken.lines[: MOST_SHOWN - len(self._broken_lines)]:
-            self._broken_lines.append(f"{visible(path.name)}, line {line}: {why}")
+        seen = len(rows.time) + rows.broken.count + rows.posted
+        known = self._broken
+        more = rows.broken.lines[: MOST_SHOWN - len(known.lines)]
+        self._broken = BrokenRows(
+            known.count + rows.broken.count,
+            known.of + seen,
+            (*known.lines, *more),
+            (*known.files, *(visible(path.name) for _ in more)),
+        )
 
     def change_log(self) -> ChangeLog:
         """The rows as times of changes.
@@ -113,8 +127,10 @@ class History:
             If there are none.
         """
         urls, page, time, state, _ = self._in_order()
-        kept = self._with_content(state) & starts_anew(page, time)
-        return ChangeLog(urls, page[kept], time[kept], self.notes())
+        told = self._with_content(state)
+        kept = told & starts_anew(page, time)
+        repeated = int(told.sum() - kept.sum())
+        return ChangeLog(urls, page[kept], time[kept], **self._of_all(repeated))
 
     def visit_log(self) -> VisitLog:
         """The rows as visits, each with what it found.
@@ -151,11 +167,20 @@ class History:
             visits.page,
             visits.time,
             changed,
-            self.notes(),
             further,
             visits.contradicted,
             visits.compared,
+            **self._of_all(visits.repeated),
         )
+
+    def _of_all(self, repeated: int) -> dict[str, Any]:
+        """What logs of visits and of changes have both."""
+        return {
+            "broken": self._broken,
+            "left_out": self._counted(),
+            "repeated": repeated,
+            "dated": False not in self._dated,
+        }
 
     def _with_content(self, state: NDArray[np.int8]) -> NDArray[np.bool_]:
         """Which rows tell of a content; the others are counted."""
@@ -174,8 +199,8 @@ class History:
     ]:
         """URLs by name, and the columns by page and time."""
         if not self._index:
-            left_out = "".join(f". {note.removesuffix('.')}" for note in self.notes())
-            raise ScenarioError("", MISSING, f"the logs hold no row with a URL{left_out}")
+            allowed = f"the logs hold no row with a URL{self.said()}"
+            raise ScenarioError("", MISSING, allowed)
         names = list(self._index)
         self._index.clear()
         by_name = sorted(range(len(names)), key=names.__getitem__)
@@ -192,16 +217,14 @@ class History:
         digest = _joined(self._digests, np.uint64)[order]
         return urls, page, time, state, digest
 
-    def notes(self) -> tuple[str, ...]:
+    def said(self) -> str:
+        """All that was left out, to go on with after a refusal without its full stop."""
+        notes = (*self._broken.notes(), *self._counted())
+        return "".join(f". {note.removesuffix('.')}" for note in notes)
+
+    def _counted(self) -> tuple[str, ...]:
         """What was counted and what is in doubt, in sentences."""
         notes = []
-        if self._broken:
-            are = "is" if self._broken == 1 else "are"
-            notes.append(f"{self._broken} of {self._seen} rows {are} broken and left out.")
-            notes += [f"{line}." for line in self._broken_lines]
-            more = self._broken - len(self._broken_lines)
-            if more > 0:
-                notes.append(f"… and {more} more.")
         for number, what in (
             (
                 self._left_out["nothing"],
@@ -328,6 +351,7 @@ class _Visits:
         starts = np.flatnonzero(starts_anew(page, time))
         self.page = page[starts]
         self.time = time[starts]
+        self.repeated = len(page) - len(starts)
         if len(starts) == len(page):
             self._state = state
             self._low = digest

@@ -239,6 +239,25 @@ def test_two_or_more_dumps_are_a_history(
     assert read(tmp_path, *contents[::-1], contents[0]) == FOUND
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_answers_of_a_search_are_dumps(indent: int | None, tmp_path: Path) -> None:
+    """What Elasticsearch answers to _search, on one line or pretty; several stand in a row."""
+    dumps = []
+    for day, digest in ((1, FIRST), (9, SECOND)):
+        lines = stormcrawler([(A, at(day), digest), (B, at(day), FIRST)]).splitlines()
+        answers = [
+            json.dumps({"took": 5, "hits": {"total": 1, "hits": [json.loads(line)]}}, indent=indent)
+            for line in lines
+        ]
+        dumps.append("\n".join([*answers, ""]))
+    assert read(tmp_path, *dumps) == {
+        A: [(at(1), 0), (at(9), 1)],
+        B: [(at(1), 0), (at(9), 0)],
+    }
+    with pytest.raises(ScenarioError, match="one dump of a status index says only"):
+        read(tmp_path, dumps[0])
+
+
 def test_names_of_metadata_in_small_letters(tmp_path: Path) -> None:
     contents = []
     for dump in map(stormcrawler, DUMPED):

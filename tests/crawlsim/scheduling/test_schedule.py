@@ -50,6 +50,18 @@ def paid(log: ChangeLog, plan: crawlsim.scheduling.Schedule, cut: float, every: 
 
 
 @pytest.mark.thorough
+def test_a_log_of_changes_tells_changes_and_how_long_pages_were_watched() -> None:
+    urls = np.array(["a", "b", "c"], object)
+    page = np.array([0, 0, 0, 0, 1, 2], np.int32)
+    time = START + 86400.0 * np.array([0, 0.1, 0.2, 900, 100, 1900])
+    log = ChangeLog(urls, page, time)
+    plan = schedule_of(log, Asked(visits=1 / 86400))
+    assert plan.why == ["3 changes in 5.2 years", "no change in 4.93 years", "prior: not watched"]
+    assert plan.changes.tolist() == [3, 0, 0]
+    early = schedule_of(log, Asked(visits=1 / 86400, until=START + 800 * 86400.0))
+    assert early.why == ["2 changes in 2.19 years", "no change in 700 days", "prior: not watched"]
+
+
 @pytest.mark.parametrize("kind", ["visits", "changes"])
 @pytest.mark.statistical
 def test_a_plan_pays_in_the_years_that_follow(kind: str) -> None:
