@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -294,6 +294,7 @@ def fit(
     *,
     kind: Kind | None = None,
     time_unit: str | None = None,
+    pages: str = "exact",
     rates: str | None = None,
     **options: Any,
 ) -> Fit:
@@ -310,6 +311,8 @@ def fit(
         "changes", "crawls", "deliveries" or "sizes"; default by the header.
     time_unit : str, optional
         Unit of the rates, or of the numbers in the file.
+    pages : {"exact", "site-key"}
+        As of `schedule`.
     rates : {"posterior", "likelihood"}, optional
         Change rates from crawls: those that `schedule` uses, the default, or the most likely ones.
     **options
@@ -323,7 +326,7 @@ def fit(
     from crawlsim.logs.fit import Options, Trace, fit, read_trace
 
     if not isinstance(trace, Trace):
-        trace = read_trace(trace, kind, time_unit)
+        trace = read_trace(trace, kind, time_unit, pages)
     return fit(trace, Options(rates=rates, **options))
 
 
@@ -341,6 +344,7 @@ def schedule(
     objective: str = "freshness",
     until: str | None = None,
     kind: Literal["visits", "changes"] | None = None,
+    pages: str = "exact",
     form: str | None = None,
     out_format: str = "csv",
     backtest: bool = False,
@@ -375,6 +379,9 @@ def schedule(
         Date when watching ended.
     kind : {"visits", "changes"}, optional
         Of the log; default by its columns.
+    pages : {"exact", "site-key"}
+        Whether each spelling of a URL is a page, or http and https, with www. and without, and the
+        like are one, called as it last answered with a content.
     form : str, optional
         Format of the logs; default by their contents.
     out_format : {"csv", "nutch", "stormcrawler"}
@@ -396,6 +403,7 @@ def schedule(
     """
     from crawlsim.logs.plan import Asked, schedule_of
     from crawlsim.logs.plan.quantities import duration, instant, visits_per_second
+    from crawlsim.logs.plan.tables import of_site_keys
     from crawlsim.logs.plan.writing import FORMATS, limits_in, refuse_parts_of
     from crawlsim.logs.read import ChangeLog, VisitLog, read_logs
     from crawlsim.logs.read.states import GONE_AFTER
@@ -433,7 +441,9 @@ def schedule(
     )
     if not isinstance(logs, VisitLog | ChangeLog):
         paths = [logs] if isinstance(logs, str | Path) else list(logs)
-        logs = read_logs(paths, form=form, kind=kind)
+        logs = read_logs(paths, form=form, kind=kind, pages=pages)
+    if weights is not None and pages == "site-key":
+        asked = replace(asked, weights=of_site_keys(weights, logs.urls.tolist()))
     return schedule_of(logs, asked)
 
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawlsim.cli.files import claim_all, write_all
-from crawlsim.cli.options import FORCE, JSON, NumberRange, command, option, takes
+from crawlsim.cli.options import FORCE, JSON, PAGES, NumberRange, command, option, takes
 from crawlsim.cli.tables import (
     new_table,
     number,
@@ -56,6 +56,7 @@ _NOT_NEGATIVE = NumberRange(0, 1e50)
         "--section S",
         "Section to fit: pages or source; from sizes, service, obsolescence or access_time.",
     ),
+    PAGES,
     option("--rates E", "Crawls: posterior as in a schedule, the default, or likelihood."),
     option("--since TIME", "Count from this time on; not for sizes."),
     option("--until TIME", "Count up to this time; not for sizes."),
@@ -103,7 +104,7 @@ def fit(
     files = claim_all({"--out": out, "--report": report}, force=force)
     target = None if into is None else load(into)
     unit = asked.pop("time_unit")
-    read = _read(traces, asked.pop("kind"), unit, target)
+    read = _read(traces, asked.pop("kind"), unit, asked.pop("pages"), target)
     fitted = fit_of(read, _options(asked, read, target))
     trace = traces[0]
     stem = Path(trace).name.split(".")[0]
@@ -135,7 +136,11 @@ def fit(
 
 
 def _read(
-    paths: Sequence[str], kind: str | None, time_unit: str | None, into: Scenario | None
+    paths: Sequence[str],
+    kind: str | None,
+    time_unit: str | None,
+    pages: str,
+    into: Scenario | None,
 ) -> Trace:
     """The trace, in the time unit of the scenario that it goes into."""
     from crawlsim.logs.fit import read_trace
@@ -150,7 +155,7 @@ def _read(
         allowed = f"the scenario counts in {own}s; leave it out"
         raise ScenarioError("--time-unit", time_unit, allowed)
     unit = time_unit or (own if own in UNITS else None)
-    read = read_trace(paths, kind, unit)  # type: ignore[arg-type]  # checked above
+    read = read_trace(paths, kind, unit, pages)  # type: ignore[arg-type]  # checked above
     if into is None or unit is not None or read.kind == "sizes":
         return read
     if read.dated:

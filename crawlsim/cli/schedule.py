@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawlsim.cli.files import claim_all, write_all
-from crawlsim.cli.options import FORCE, JSON, NumberRange, command, option, takes
+from crawlsim.cli.options import FORCE, JSON, PAGES, NumberRange, command, option, takes
 from crawlsim.cli.tables import (
     new_table,
     print_json,
@@ -48,6 +48,7 @@ _UNPREDICTABLE = (
     option("--format F", f"{listed(_FORMATS)}; by default csv.", "form", default="csv"),
     option("--from F", "Format of the logs; by default told from their contents.", "source"),
     option("--kind K", "visits, or changes: the exact times of changes."),
+    PAGES,
     option("--until TIME", "When watching ended; later rows do not count."),
     option("--min T", "Shortest time between two visits of a page.", "shortest"),
     option("--max T", "Longest time between two visits of a page.", "longest"),

@@ -124,6 +124,7 @@ def read_trace(
     paths: str | Path | Sequence[str | Path],
     kind: Kind | None = None,
     time_unit: str | None = None,
+    pages: str = "exact",
 ) -> Trace:
     """The history in logs of crawlers of any format, or the times or numbers in a CSV file.
 
@@ -138,6 +139,9 @@ def read_trace(
         Default by the header.
     time_unit : str, optional
         Dates are counted in it ("second" … "year"; default "day"); of numbers it is the label.
+
+    pages : {"exact", "site-key"}
+        As of `crawlsim.scheduling.read_logs`.
 
     Raises
     ------
@@ -162,9 +166,9 @@ def read_trace(
         found = None if kind is not None else _numbers_in(first, files[0])
         if found is not None:
             return _counted_in(read_numbers(begun, files[0], found), time_unit)
-    log = read_logs(
-        files, kind={"crawls": "visits", "changes": "changes", None: None}[kind], begun=begun
-    )
+    kinds: Mapping[Kind | None, Literal["visits", "changes"]]
+    kinds = {"crawls": "visits", "changes": "changes"}
+    log = read_logs(files, kind=kinds.get(kind), pages=pages, begun=begun)
     if isinstance(log, VisitLog):
         if kind == "changes":
             raise ScenarioError("--kind", kind, "the log holds digests, so these are crawls")

@@ -9,7 +9,7 @@ of them, and neither is a change at the next visit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +46,16 @@ _MOST_SMALL = np.iinfo(np.int32).max
 
 
 class History:
-    """Rows as they come, in columns of numbers, until a log is made of them."""
+    """Rows as they come, in columns of numbers, until a log is made of them.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    key : callable, optional
+        From a URL to what its spellings have in common; by default each is a page of its own.
+    """
+
+    def __init__(self, key: Callable[[str], str] | None = None) -> None:
+        self._key = key
         self._index: dict[str, int] = {}
         self._pages: list[NDArray[np.int32]] = []
         self._times: list[Array] = []
@@ -203,17 +210,21 @@ class History:
             raise ScenarioError("", MISSING, allowed)
         names = list(self._index)
         self._index.clear()
+        page = _joined(self._pages, np.int32)
+        time = _joined(self._times, np.float64)
+        state = _joined(self._states, np.int8)
+        if self._key is not None:
+            page, names = _with_one_spelling(page, time, state, names, self._key)
         by_name = sorted(range(len(names)), key=names.__getitem__)
         urls = np.empty(len(names), object)
         urls[:] = [names[place] for place in by_name]
         rank = np.empty(len(names), np.int32)
         rank[by_name] = np.arange(len(names), dtype=np.int32)
-        page = rank[_joined(self._pages, np.int32)]
-        time = _joined(self._times, np.float64)
+        page = rank[page]
         order = np.lexsort((time, page))
         page = page[order]
         time = time[order]
-        state = _joined(self._states, np.int8)[order]
+        state = state[order]
         digest = _joined(self._digests, np.uint64)[order]
         return urls, page, time, state, digest
 
@@ -250,6 +261,29 @@ class History:
             for zone in sorted(self._zones)
         ]
         return tuple(notes)
+
+
+def _with_one_spelling(
+    page: NDArray[np.int32],
+    time: Array,
+    state: NDArray[np.int8],
+    names: Sequence[str],
+    key: Callable[[str], str],
+) -> tuple[NDArray[np.int32], list[str]]:
+    """The pages of rows whose spellings are put together, and what each is called.
+
+    It is called as it was spelled when it last answered with a content, else as it was last seen.
+    """
+    index: dict[str, int] = {}
+    of_name = np.array([index.setdefault(key(name), len(index)) for name in names], np.int32)
+    by_name = np.array(sorted(range(len(names)), key=names.__getitem__))
+    chosen = np.zeros(len(index), np.int64)
+    chosen[of_name[by_name]] = by_name  # of several for one place the last one stays, here as below
+    rank = np.empty(len(names), np.int64)
+    rank[by_name] = np.arange(len(names))
+    order = np.lexsort((rank[page], time, state >= UNTOLD))
+    chosen[of_name[page[order]]] = page[order]
+    return of_name[page], [names[place] for place in chosen.tolist()]
 
 
 def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -14,10 +14,14 @@ from crawlsim.logs.read.forms import FORMS, form_of
 from crawlsim.logs.read.history import History
 from crawlsim.logs.read.log import ChangeLog, VisitLog
 from crawlsim.logs.read.named import Kind
+from crawlsim.logs.read.page_names import site_key
 from crawlsim.logs.read.parquet import is_parquet, read_parquet
 from crawlsim.logs.read.rows import Rows
 from scenarios.base import one_of
 from scenarios.errors import MISSING, ScenarioError
+
+PAGES: Mapping[str, Callable[[str], str] | None] = {"exact": None, "site-key": site_key}
+"""What spellings of a URL have in common that are one page; None: each is its own."""
 
 _PARQUET = "common-crawl"
 
@@ -27,6 +31,7 @@ def read_logs(
     *,
     form: str | None = None,
     kind: Kind | None = None,
+    pages: str = "exact",
     begun: Iterator[Block] | None = None,
 ) -> VisitLog | ChangeLog:
     """The history that some logs hold together.
@@ -41,6 +46,8 @@ def read_logs(
     kind : str, optional
         Whether times without a digest are those of changes ("changes", the default); with a digest
         they are always those of visits.
+    pages : {"exact", "site-key"}
+        Whether each spelling of a URL is a page, or those with one `site_key` together.
     begun : iterator of Block, optional
         The only file, from its first line on, if it was opened already: a pipe is read once.
 
@@ -51,9 +58,11 @@ def read_logs(
     """
     if form is not None and form not in FORMS:
         raise ScenarioError("--from", form, f"must be {one_of(form, FORMS)}")
+    if pages not in PAGES:
+        raise ScenarioError("--pages", pages, f"must be {one_of(pages, PAGES)}")
     if not paths:
         raise ScenarioError("", MISSING, "no log is given")
-    history = History()
+    history = History(PAGES[pages])
     kinds: dict[Kind, Path] = {}
     dumps: list[str] = []
     is_log = False

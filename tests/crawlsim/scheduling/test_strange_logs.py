@@ -43,7 +43,7 @@ OUTSIDE = (
         ([gzip.compress(csv(HISTORY).encode())[:60]], "not a complete gz"),
         (
             ["url;time;digest\na;2026-01-01;x\n"],
-            r"its separator is a semicolon, and must be a comma: python .*=..;..\)\)",
+            r"its separator is a semicolon, and must be a comma: python .*=\W;\W\)\)",
         ),
         (["a,b,c\n1,2,3\n"], "must name the columns url or page; time"),
         (['"a,b\n'], "is no CSV file: line 1 has a quote"),
