@@ -199,10 +199,14 @@ def _pages_table(plan: Schedule) -> Table:
 def _backtest_table(plan: Schedule) -> Table:
     """What plans of earlier years promised and paid."""
     from crawlsim.logs.plan.quantities import day_of
+    from crawlsim.logs.plan.schedule import COST_IN_WORDS
 
+    cost = COST_IN_WORDS[plan.asked.objective]
     numbers = (">pages", ">promised", ">paid")
     table = new_table(
-        "Stale time that plans of earlier years saved over uniform visits", "year from", *numbers
+        f"{cost[0].upper()}{cost[1:]} that plans of earlier years saved over uniform visits",
+        "year from",
+        *numbers,
     )
     for each in plan.windows or ():
         shares = map(_percent, (each.promised, each.paid))
@@ -218,7 +222,9 @@ def _verdict_lines(plan: Schedule, simulation: SimulatedPlan | None) -> Iterator
         from crawlsim.logs.plan.quantities import in_words
 
         if plan.asked.objective != "freshness":
-            yield f"From a change to the visit that finds it: {in_words(plan.delay)} on average."
+            delay = plan.cost("delay")
+            ends = f"{in_words(delay.low)} to {in_words(delay.high)}"
+            yield f"From a change to the visit that finds it: {in_words(delay.mean)} ({ends})."
         yield f"{100 * MORE_BUDGET:.0f} % more budget: {now} → {_percent(plan.with_more)} stale."
     share = f"{_percent(plan.even_share)} of the budget is spread evenly"
     if plan.windows is None:

@@ -8,6 +8,7 @@ spread evenly, which pays where a site begins to live that was asleep.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -204,15 +205,28 @@ def stale_share(rates: Array, visits: Array) -> Array:
     return result
 
 
-def mean_delay(rates: Array, visits: Array, importance: Array) -> float:
-    """Mean seconds from a change to the visit that finds it, changes weighted by importance."""
-    changes = importance * rates
-    return float((changes / (2 * visits)).sum() / changes.sum())
+_COSTS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "freshness": stale_share,
+    "delay": lambda rates, visits: rates / (2 * visits),
+    "harmonic": lambda rates, visits: np.log1p(rates / visits),
+}
+"""Objective -> what a page costs, from its change rate and its visits per second."""
 
 
-def harmonic_cost(rates: Array, visits: Array, importance: Array) -> float:
-    """Weighted mean over pages of ``ln(1 + r / f)``, LambdaCrawl's cost but for a constant."""
-    return float(importance @ np.log1p(rates / visits) / importance.sum())
+def _changes(rates: Array, visits: Array) -> Array:
+    return np.broadcast_to(rates, np.broadcast_shapes(rates.shape, visits.shape))
+
+
+def expected_costs(forecast: Forecast, visits: Array, importance: Array, objective: str) -> Array:
+    """What visits cost by an objective, for each draw of all rates together, shape (DRAWS,).
+
+    Of "delay" it is the mean time from a change to the visit that finds it, over all changes; of
+    the others the mean over pages.
+    """
+    costs = _costs_of_draws(forecast, visits, importance, _COSTS[objective])
+    if objective == "delay":
+        costs = costs / _costs_of_draws(forecast, visits, importance, _changes)
+    return costs
 
 
 def stale_shares(forecast: Forecast, visits: Array, importance: Array) -> Array:
@@ -225,6 +239,17 @@ def stale_shares(forecast: Forecast, visits: Array, importance: Array) -> Array:
         Per second, at equal intervals.
     importance : ndarray, shape (pages,)
         Weight of each page in the mean.
+    """
+    return expected_costs(forecast, visits, importance, "freshness")
+
+
+def _costs_of_draws(
+    forecast: Forecast,
+    visits: Array,
+    importance: Array,
+    cost: Callable[[Array, Array], Array],
+) -> Array:
+    """Weighted mean of a cost over pages, for each draw of all rates together, shape (DRAWS,).
 
     Notes
     -----
@@ -232,11 +257,12 @@ def stale_shares(forecast: Forecast, visits: Array, importance: Array) -> Array:
     taken for all.
     """
     some = forecast.sampled
-    together = _means_of_draws(forecast.grid, forecast.together, visits[some], importance[some])
+    of_some = (visits[some], importance[some], cost)
+    together = _means_of_draws(forecast.grid, forecast.together, *of_some)
     if len(some) == len(visits):
         return together
-    alone = _means_of_draws(forecast.grid, forecast.draws[some], visits[some], importance[some])
-    of_all = _means_of_draws(forecast.grid, forecast.draws, visits, importance)
+    alone = _means_of_draws(forecast.grid, forecast.draws[some], *of_some)
+    of_all = _means_of_draws(forecast.grid, forecast.draws, visits, importance, cost)
     result: Array = together * (of_all.mean() / alone.mean())
     return result
 
@@ -253,14 +279,18 @@ def left_fresh(
 
 
 def _means_of_draws(
-    grid: Array, draws: NDArray[np.uint8], visits: Array, importance: Array
+    grid: Array,
+    draws: NDArray[np.uint8],
+    visits: Array,
+    importance: Array,
+    cost: Callable[[Array, Array], Array] = stale_share,
 ) -> Array:
-    """Weighted mean of the stale shares of pages for each draw of their rates, shape (DRAWS,)."""
+    """Weighted mean of the costs of pages for each draw of their rates, shape (DRAWS,)."""
     total = np.zeros(draws.shape[1])
     for first in range(0, len(visits), MOST_PAGES):
         pages = slice(first, first + MOST_PAGES)
-        stale = stale_share(grid, visits[pages, None])
-        drawn = np.take_along_axis(stale, draws[pages].astype(np.intp), axis=1)
+        costs = cost(grid, visits[pages, None])
+        drawn = np.take_along_axis(costs, draws[pages].astype(np.intp), axis=1)
         total += importance[pages] @ drawn
     result: Array = total / importance.sum()
     return result

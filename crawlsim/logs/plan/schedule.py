@@ -19,10 +19,9 @@ from crawlsim.logs.plan.planning import (
     OBJECTIVES,
     Forecast,
     even_share_of,
+    expected_costs,
     forecast_of,
-    harmonic_cost,
     left_fresh,
-    mean_delay,
     planned,
     stale_shares,
 )
@@ -140,19 +139,14 @@ class Asked:
         if self.objective not in OBJECTIVES:
             allowed = f"must be {one_of(self.objective, OBJECTIVES)}"
             raise ScenarioError("--objective", self.objective, allowed)
-        if self.objective != "freshness":
-            for option, is_given in {
-                "--rule": self.rule != "freshness",
-                "--backtest": self.backtest,
-            }.items():
-                if is_given:
-                    allowed = f"does not go with {option}, which is for freshness"
-                    raise ScenarioError("--objective", self.objective, allowed)
+        if self.objective != "freshness" and self.rule != "freshness":
+            allowed = "does not go with --rule, which is for freshness"
+            raise ScenarioError("--objective", self.objective, allowed)
 
 
 @dataclass(frozen=True)
 class Share:
-    """An expected share of time out of date, with a 95 % interval over the posterior draws."""
+    """An expected share of time out of date, or another cost, with a 95 % interval over draws."""
 
     mean: float
     low: float
@@ -237,15 +231,9 @@ class Schedule:
         """Visits per second of all URLs, those that are gone included."""
         return float((1 / self.intervals).sum()) + self.gone.visits_per_second
 
-    @property
-    def delay(self) -> float:
-        """Expected seconds from a change to the visit that finds it."""
-        return mean_delay(self.estimates.rates, 1 / self.intervals, self.importance)
-
-    @property
-    def harmonic(self) -> float:
-        """Expected mean of ``ln(1 + changes per visit)``."""
-        return harmonic_cost(self.estimates.rates, 1 / self.intervals, self.importance)
+    def cost(self, objective: str) -> Share:
+        """What the plan is expected to cost by an objective, as `expected_costs` has it."""
+        return _share(expected_costs(self.forecast, 1 / self.intervals, self.importance, objective))
 
     def saving(self, over: str) -> float | None:
         """Share of the expected stale time of another rule that the plan saves."""
@@ -270,7 +258,13 @@ class Schedule:
             plan = self.expected["plan"]
             expected = {"stale": plan.mean, "low": plan.low, "high": plan.high}
             expected |= {name: each.mean for name, each in self.expected.items() if name != "plan"}
-            expected |= {"delay": self.delay, "harmonic": self.harmonic}
+            for objective in ("delay", "harmonic"):
+                cost = self.cost(objective)
+                expected |= {
+                    objective: cost.mean,
+                    f"{objective}_low": cost.low,
+                    f"{objective}_high": cost.high,
+                }
             savings = {name: self.saving(name) for name in self.expected if name != "plan"}
         tested = None
         if self.windows is not None:
@@ -315,6 +309,10 @@ IN_WORDS = {
     "azar": "Azar et al.",
 }
 """What `Schedule.expected` compares, as tables call it."""
+
+
+COST_IN_WORDS = {"freshness": "stale time", "delay": "delay", "harmonic": "LambdaCrawl's cost"}
+"""What visits are to make small, by the objective that is asked for."""
 
 
 def reason(visits: int, changes: int) -> str:
@@ -376,14 +374,17 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
             share = even_share_of(known) if asked.even is None else asked.even
             visits = _visits(past, importance[some], own, left, share)
             even = allocation.evenly(own)
-            stale = [stale_shares(past, each, importance[some]).mean() for each in (visits, even)]
-            return Trial(some, visits, even, importance[some], float(1 - stale[0] / stale[1]))
+            costs = [
+                expected_costs(past, each, importance[some], asked.objective).mean()
+                for each in (visits, even)
+            ]
+            return Trial(some, visits, even, importance[some], float(1 - costs[0] / costs[1]))
 
         histories = histories_of(gaps, forecast.estimates.rates)
         if isinstance(log, ChangeLog):
             later = np.diff(log.page, prepend=-1) == 0  # the first row only opens the watch
             histories = [Changes(log.page[later].astype(np.int64), log.time[later])]
-        windows = backtest(gaps, histories, tried)
+        windows = backtest(gaps, histories, tried, asked.objective)
     visits = _visits(forecast, importance, limits, left, even_share)
     doubt = why_no_promise(log, gaps, interval)
     return Schedule(
@@ -675,8 +676,13 @@ def _expected(
     plans = {"plan": visits} | {name: _in_tiers(each, asked) for name, each in plans.items()}
     expected = {}
     for name, each in plans.items():
-        shares = stale_shares(forecast, each, importance)
-        low, high = np.quantile(shares, [0.025, 0.975])
-        high += left_fresh(forecast, each, importance, no_end)
-        expected[name] = Share(float(shares.mean()), float(low), float(high))
+        share = _share(stale_shares(forecast, each, importance))
+        more = left_fresh(forecast, each, importance, no_end)
+        expected[name] = replace(share, high=share.high + more)
     return expected
+
+
+def _share(draws: Array) -> Share:
+    """Mean and 95 % interval of draws."""
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Share(float(draws.mean()), float(low), float(high))
