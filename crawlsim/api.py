@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from crawlsim.logs.fit import Fit, Trace
-    from crawlsim.logs.fit.reading import Kind
+    from crawlsim.logs.fit.trace import Kind
     from crawlsim.logs.plan import Schedule
     from crawlsim.logs.read import ChangeLog, VisitLog
     from sim.sweep import Cell
@@ -409,6 +409,7 @@ def fit(
     *,
     kind: Kind | None = None,
     time_unit: str | None = None,
+    pages: str = "exact",
     rates: str | None = None,
     **options: Any,
 ) -> Fit:
@@ -425,6 +426,8 @@ def fit(
         "changes", "crawls", "deliveries" or "sizes"; default by the header.
     time_unit : str, optional
         Unit of the rates, or of the numbers in the file.
+    pages : {"exact", "site-key"}
+        As of `schedule`.
     rates : {"posterior", "likelihood"}, optional
         Change rates from crawls: those that `schedule` uses, the default, or the most likely ones.
     **options
@@ -435,13 +438,11 @@ def fit(
     ScenarioError
         If the file cannot be read, says too little, or an option does not go with it.
     """
-    from crawlsim.logs.fit import Options, Trace
-    from crawlsim.logs.plan.fitted import fit_with_rates, read_traces
+    from crawlsim.logs.fit import Options, Trace, fit, read_trace
 
     if not isinstance(trace, Trace):
-        paths = [trace] if isinstance(trace, str | Path) else trace
-        trace = read_traces(paths, kind, time_unit)
-    return fit_with_rates(trace, Options(**options), rates)
+        trace = read_trace(trace, kind, time_unit, pages)
+    return fit(trace, Options(rates=rates, **options))
 
 
 def schedule(
@@ -458,6 +459,7 @@ def schedule(
     objective: str = "freshness",
     until: str | None = None,
     kind: Literal["visits", "changes"] | None = None,
+    pages: str = "exact",
     form: str | None = None,
     out_format: str = "csv",
     backtest: bool = False,
@@ -492,6 +494,9 @@ def schedule(
         Date when watching ended.
     kind : {"visits", "changes"}, optional
         Of the log; default by its columns.
+    pages : {"exact", "site-key"}
+        Whether each spelling of a URL is a page, or http and https, with www. and without, and the
+        like are one, called as it last answered with a content.
     form : str, optional
         Format of the logs; default by their contents.
     out_format : {"csv", "nutch", "stormcrawler"}
@@ -512,10 +517,11 @@ def schedule(
         If a log cannot be read, or what is asked for cannot be kept.
     """
     from crawlsim.logs.plan import Asked, schedule_of
-    from crawlsim.logs.plan.gone import GONE_AFTER
     from crawlsim.logs.plan.quantities import duration, instant, visits_per_second
+    from crawlsim.logs.plan.tables import of_site_keys
     from crawlsim.logs.plan.writing import FORMATS, limits_in, refuse_parts_of
     from crawlsim.logs.read import ChangeLog, VisitLog, read_logs
+    from crawlsim.logs.read.states import GONE_AFTER
 
     if out_format not in FORMATS:
         raise ScenarioError("--format", out_format, f"must be {one_of(out_format, FORMATS)}")
@@ -550,7 +556,9 @@ def schedule(
     )
     if not isinstance(logs, VisitLog | ChangeLog):
         paths = [logs] if isinstance(logs, str | Path) else list(logs)
-        logs = read_logs(paths, form=form, kind=kind)
+        logs = read_logs(paths, form=form, kind=kind, pages=pages)
+    if weights is not None and pages == "site-key":
+        asked = replace(asked, weights=of_site_keys(weights, logs.urls.tolist()))
     return schedule_of(logs, asked)
 
 

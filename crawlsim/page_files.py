@@ -1,12 +1,14 @@
 """Change rates and weights of very many pages, read block by block, and frequencies written.
 
 Parquet, or what `numpy.save` writes: an array of shape (pages,), the change rates, or (pages, 2),
-with the weights beside them.
+with the weights beside them; or CSV with a row for each class of pages that are alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import csv
+import math
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +27,7 @@ ENDINGS = (".parquet", ".npy")
 COLUMN = "frequency"
 
 _IN_A_PART = 2**20
+_MOST_PAGES = 1e11
 _REFUSALS = (OSError, ValueError, RuntimeError, LookupError, TypeError, EOFError)
 """What pyarrow and numpy raise when they cannot read a file."""
 
@@ -90,6 +93,31 @@ class ParquetPart:
                 yield rates, weights[0] if weights else np.ones(len(rates))
 
 
+@dataclass(frozen=True, slots=True)
+class ClassPart:
+    """Some pages of a class, all of which are alike.
+
+    Parameters
+    ----------
+    name : str
+    rate, weight : float
+    first, count : int
+        The number of its first page, and of its pages.
+    """
+
+    name: str
+    rate: float
+    weight: float
+    first: int
+    count: int
+
+    def blocks(self) -> Iterator[Block]:
+        """Change rates and weights."""
+        for start in range(0, self.count, BLOCK):
+            number = min(BLOCK, self.count - start)
+            yield np.full(number, self.rate), np.full(number, self.weight)
+
+
 def _numbers(column: Any) -> Array:
     """A column of a batch as floating-point numbers."""
     numbers: Array = column.to_numpy(zero_copy_only=False).astype(float, copy=False)
@@ -114,7 +142,7 @@ def parts_of(path: str, rate: str, weight: str | None) -> list[Part]:
     Parameters
     ----------
     path : str
-        A .parquet or .npy file.
+        A .parquet or .npy file, or a .csv file of classes, each of whose parts is of one class.
     rate : str
         Parquet: the column of the change rates.
     weight : str, optional
@@ -125,19 +153,59 @@ def parts_of(path: str, rate: str, weight: str | None) -> list[Part]:
     ScenarioError
         If it cannot be read, has no such columns, no numbers in them, or no pages.
     """
-    if Path(path).suffix not in ENDINGS:
-        raise ScenarioError("PAGES", path, f"must end in {listed(ENDINGS)}")
+    endings = (*ENDINGS, ".csv")
+    if Path(path).suffix not in endings:
+        raise ScenarioError("PAGES", path, f"must end in {listed(endings)}")
     place = str(Path(path).absolute())  # workers may run in another folder
     try:
         with _reading(path):
-            is_array = path.endswith(".npy")
-            parts = _array_parts(place) if is_array else _parquet_parts(place, rate, weight)
+            if path.endswith(".csv"):
+                parts = _class_parts(place)
+            elif path.endswith(".npy"):
+                parts = _array_parts(place)
+            else:
+                parts = _parquet_parts(place, rate, weight)
     except ImportError:
         allowed = "is Parquet, which needs more packages: pip install 'crawlsim[parquet]'"
         raise ScenarioError("", MISSING, allowed, path) from None
     if not parts:
         raise ScenarioError("PAGES", path, "has no pages")
     return parts
+
+
+def _class_parts(path: str) -> list[Part]:
+    parts: list[Part] = []
+    first = 0
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file, skipinitialspace=True)
+        needed = ("class", "pages", "rate")
+        if not set(needed) <= set(rows.fieldnames or ()):
+            allowed = "needs a header with the columns class,pages,rate and perhaps weight"
+            raise ScenarioError("PAGES", path, allowed)
+        for row in rows:
+            pages, rate, weight = (_entry(row, name) for name in ("pages", "rate", "weight"))
+            if not (1 <= pages <= _MOST_PAGES and pages.is_integer()):
+                allowed = f"of class {row['class']} must be a whole number, 1 to {_MOST_PAGES:g}"
+                raise ScenarioError("pages", row["pages"], allowed)
+            end = first + int(pages)
+            for start in range(first, end, _IN_A_PART):
+                count = min(_IN_A_PART, end - start)
+                parts.append(ClassPart(row["class"], rate, weight, start, count))
+            first = end
+    return parts
+
+
+def _entry(row: Mapping[str, str | None], name: str) -> float:
+    """A number of a row; a weight may be missing, and is 1 then."""
+    text = row.get(name)
+    try:
+        value = 1.0 if text is None and name == "weight" else float(text or "")
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        allowed = f"of class {row['class']} must be a number, 0 or more"
+        raise ScenarioError(name, text or "", allowed)
+    return value
 
 
 def _array_parts(path: str) -> list[Part]:

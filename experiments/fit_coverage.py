@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from crawlsim.fitting import Options, Trace, fit
 from crawlsim.logs.fit.batches import batches_of
-from crawlsim.logs.fit.crawl_logs import crawls_of, equal_gap_interval, likely_rates
+from crawlsim.logs.fit.crawl_logs import equal_gap_interval, likely_rates
 from crawlsim.logs.fit.deliveries import batch_parameters, gap_parameters
 from crawlsim.logs.fit.hyper_erlang import maximum_likelihood, sample_of
 from crawlsim.logs.fit.intervals import Parameter
@@ -28,7 +27,10 @@ from crawlsim.logs.fit.order_two import Process, fit_modulated, gap_moments, map
 from crawlsim.logs.fit.page_changes import change_rates, history_of
 from crawlsim.logs.fit.sizes import law_parameters, mean_of
 from crawlsim.logs.fit.source_changes import periodic_intensity
-from crawlsim.logs.read.csv_lines import Broken
+from crawlsim.logs.fit.trace import UNITS
+from crawlsim.logs.read.columns import MONDAY
+from crawlsim.logs.read.gaps import Gaps, gaps_of_visits
+from crawlsim.logs.read.log import ChangeLog, VisitLog
 from scenarios.arrays import Array
 
 Rng = np.random.Generator
@@ -205,7 +207,8 @@ def mean_rate(times: Array, weeks: int, pieces: int) -> tuple[float, float]:
     """The interval of a fit of a source watched for some weeks."""
     end = f"{7 * weeks}"
     options = Options(section="source", pieces=pieces, since="0", until=end)
-    trace = replace(trace_of(np.zeros(len(times), dtype=int), times, 1, 0.0), dated=False)
+    log = ChangeLog.of(["0"], np.zeros(len(times), np.int32), times, dated=False)
+    trace = Trace(log, "day")
     found = fit(trace, options).find("mean_update_rate")
     return found.low, found.high
 
@@ -221,7 +224,7 @@ def of_crawl_logs(rng: Rng, traces: int) -> Iterator[Row]:
                                      rng.random(gaps.shape) < -np.expm1(-gaps)])  # fmt: skip
                 time = np.hstack([np.zeros((traces, 1)), np.cumsum(gaps, axis=1)])
                 page = np.repeat(np.arange(traces, dtype=np.int32), size + 1)
-                found = likely_rates(crawls_of(page, time.ravel(), changed.ravel(), traces))
+                found = likely_rates(gaps_of(page, time.ravel(), changed.ravel(), traces))
                 case = f"{kind} gaps, rate × gap {mean:g}"
                 yield Row("change_rate", case, size, 1.0, covered(found.low, found.high, 1.0))
                 if kind == "equal":
@@ -394,9 +397,14 @@ def source_of(updates: float, days: float, step: float) -> Callable[[Rng], Trace
 def trace_of(page: NDArray[Any], time: Array, pages: int, step: float) -> Trace:
     """Changes in days, by a clock with steps."""
     time = np.floor(time / step) * step if step else time
-    names = tuple(map(str, range(pages)))
-    nothing = np.empty(0, dtype=bool)
-    return Trace("changes", time, page.astype(np.int32), names, nothing, True, "day", Broken())
+    names = list(map(str, range(pages)))
+    since_1970 = time * UNITS["day"] - MONDAY
+    return Trace(ChangeLog.of(names, page.astype(np.int32), since_1970), "day")
+
+
+def gaps_of(page: NDArray[np.int32], time: Array, changed: NDArray[np.bool_], pages: int) -> Gaps:
+    """The gaps between crawls in any order."""
+    return gaps_of_visits(VisitLog.of(list(map(str, range(pages))), page, time, changed))
 
 
 _WEEKLY = Options(section="source", pieces=7)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from crawlsim.fitting import read_trace
-from crawlsim.logs.fit.reading import read_instant
+from crawlsim.logs.fit.trace import read_instant
 from experiments.windows import Plan, TrainAndTest, train_and_test
 
 WEEK = 7.0

@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from analytic.page_refresh import best_shares
-from crawlsim.logs.fit.crawl_logs import CrawlRates, Crawls, crawls_of, likely_rates
+from crawlsim.logs.fit.crawl_logs import CrawlRates, likely_rates
 from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import DAY
 from crawlsim.logs.plan.replay import Changes, stale_times
 from crawlsim.logs.plan.schedule import Asked, schedule_of
-from crawlsim.logs.read.gaps import YEAR
+from crawlsim.logs.read.gaps import YEAR, Gaps, gaps_of_visits
 from crawlsim.logs.read.log import ChangeLog, VisitLog
 from experiments.adaptive_visits import (
     NUTCH,
@@ -31,6 +31,7 @@ from experiments.adaptive_visits import (
     within_budget,
 )
 from experiments.change_histories import RESTLESS, STEADY, made_up, read_history
+from experiments.fit_coverage import gaps_of
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic
 
@@ -132,7 +133,7 @@ def found_changed(changes: Changes, page: np.ndarray, time: Array) -> np.ndarray
     return (np.diff(seen, prepend=0) > 0) & ~first
 
 
-def random_crawls(situation: Situation, seed: int = 1) -> Crawls:
+def random_crawls(situation: Situation, seed: int = 1) -> Gaps:
     """As many visits before the cut as in the log, on average, but at the times of Poisson
     processes, as the estimators of Avrachenkov, Patil and Thoppe ask for.
     """
@@ -145,15 +146,15 @@ def random_crawls(situation: Situation, seed: int = 1) -> Crawls:
     order = np.lexsort((time, page))
     time = time[order]
     changed = found_changed(situation.changes, page, time)
-    return crawls_of(page.astype(np.int32), time, changed, situation.pages)
+    return gaps_of(page.astype(np.int32), time, changed, situation.pages)
 
 
-def by_large_numbers(crawls: Crawls, visits: float) -> Array:
+def by_large_numbers(crawls: Gaps, visits: float) -> Array:
     """Change rates by the estimator of the law of large numbers; 0 for a page without a change.
 
     Parameters
     ----------
-    crawls : Crawls
+    crawls : Gaps
         Of Poisson visits.
     visits : float
         Rate p of the visits of a page.
@@ -171,12 +172,12 @@ def by_large_numbers(crawls: Crawls, visits: float) -> Array:
     return rates
 
 
-def by_stochastic_approximation(crawls: Crawls, visits: float) -> Array:
+def by_stochastic_approximation(crawls: Gaps, visits: float) -> Array:
     """Change rates by stochastic approximation, one step per visit.
 
     Parameters
     ----------
-    crawls : Crawls
+    crawls : Gaps
         Of Poisson visits, page by page in time.
     visits : float
         Rate p of the visits of a page; also where the rates begin.
@@ -207,9 +208,9 @@ def plans(situation: Situation) -> dict[str, Array]:
     pages = situation.pages
     budget = situation.budget
     log = situation.log
-    crawls = crawls_of(log.page, log.time, log.changed, pages)
+    crawls = gaps_of_visits(log)
     found = likely_rates(crawls)
-    pooled = float(found.changes.sum() / crawls.gap.sum())
+    pooled = float(found.changes.sum() / crawls.length.sum())
 
     def of_all(rates: Array, estimates: CrawlRates) -> Array:
         every = np.full(pages, pooled)

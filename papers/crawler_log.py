@@ -20,7 +20,7 @@ from analytic.rules.thresholds import ThresholdSearch, best_thresholds
 from crawlsim.fitting import Fit, Options, Trace, fit
 from crawlsim.logs.fit.hyper_erlang import HyperErlang, three_moments
 from crawlsim.logs.fit.order_two import Process, correlation_bound, map_of_order_two
-from crawlsim.logs.read.csv_lines import Broken
+from crawlsim.logs.read.log import NumberLog
 from papers.computed import Line, table_lines
 from papers.threshold_tables import costs_against_threshold
 from scenarios import Scenario, scenario_from
@@ -90,9 +90,7 @@ def timestamps() -> Array:
 @cache
 def fitted() -> Fit:
     """Batches and a process of order two, from the timestamps alone."""
-    nothing = np.zeros(0, dtype=np.int32)
-    times = timestamps()
-    trace = Trace("deliveries", times, nothing, (), nothing.astype(bool), False, "second", Broken())
+    trace = Trace(NumberLog(timestamps(), of_times=True), "second")
     return fit(trace, Options(longest_gap=LONGEST_GAP, process="map"))
 
 

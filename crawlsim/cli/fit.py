@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawlsim.cli.files import claim_all, write_all
-from crawlsim.cli.options import FORCE, JSON, NumberRange, command, option, takes
+from crawlsim.cli.options import FORCE, JSON, PAGES, NumberRange, command, option, takes
 from crawlsim.cli.tables import new_table, print_json, show_table, warn
 from crawlsim.own_files import IN_MARKUP, IN_TOML, signed
 from scenarios import Scenario, ScenarioError, dumps, load
@@ -50,6 +50,7 @@ _NOT_NEGATIVE = NumberRange(0, 1e50)
         "--section S",
         "Section to fit: pages or source; from sizes, service, obsolescence or access_time.",
     ),
+    PAGES,
     option("--rates E", "Crawls: posterior as in a schedule, the default, or likelihood."),
     option("--since TIME", "Count from this time on; not for sizes."),
     option("--until TIME", "Count up to this time; not for sizes."),
@@ -76,7 +77,6 @@ def fit(
     into: str | None,
     report: str | None,
     force: bool,
-    rates: str | None,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -89,23 +89,24 @@ def fit(
     A fitted scenario does not change over time: outages, surges, day and night are written into it
     as [[interventions]] (docs/courses.md).
     """
+    from crawlsim.logs.fit import fit as fit_of
     from crawlsim.logs.fit import fitted_scenario, replaced_keys
-    from crawlsim.logs.fit.reading import UNITS
-    from crawlsim.logs.plan.fitted import fit_with_rates
+    from crawlsim.logs.fit.trace import UNITS
 
     if report is not None and Path(report).suffix != ".html":
         raise ScenarioError("--report", report, "must end in .html")
     files = claim_all({"--out": out, "--report": report}, force=force)
     target = None if into is None else load(into)
     unit = asked.pop("time_unit")
-    read = _read(traces, asked.pop("kind"), unit, target)
-    fitted = fit_with_rates(read, _options(asked, read, target), rates)
+    read = _read(traces, asked.pop("kind"), unit, asked.pop("pages"), target)
+    fitted = fit_of(read, _options(asked, read, target))
     trace = traces[0]
     stem = Path(trace).name.split(".")[0]
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-") or "fitted"
     scenario = fitted_scenario(fitted, name, target)
     write_all(files, _contents(files, fitted, scenario, Path(trace).name), force=force)
-    _warn_of_broken(read)
+    for broken in read.broken.notes():
+        warn(broken)
     if as_json:
         print_json(_record(trace, fitted, scenario, target))
         return
@@ -129,11 +130,15 @@ def fit(
 
 
 def _read(
-    paths: Sequence[str], kind: str | None, time_unit: str | None, into: Scenario | None
+    paths: Sequence[str],
+    kind: str | None,
+    time_unit: str | None,
+    pages: str,
+    into: Scenario | None,
 ) -> Trace:
     """The trace, in the time unit of the scenario that it goes into."""
-    from crawlsim.logs.fit.reading import UNITS
-    from crawlsim.logs.plan.fitted import read_traces
+    from crawlsim.logs.fit import read_trace
+    from crawlsim.logs.fit.trace import UNITS
 
     if kind is not None and kind not in _KINDS:
         raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
@@ -144,7 +149,7 @@ def _read(
         allowed = f"the scenario counts in {own}s; leave it out"
         raise ScenarioError("--time-unit", time_unit, allowed)
     unit = time_unit or (own if own in UNITS else None)
-    read = read_traces(paths, kind, unit)  # type: ignore[arg-type]  # checked above
+    read = read_trace(paths, kind, unit, pages)  # type: ignore[arg-type]  # checked above
     if into is None or unit is not None or read.kind == "sizes":
         return read
     if read.dated:
@@ -192,19 +197,6 @@ def _contents(
 
         contents["--report"] = signed(fit_page(fitted, scenario, trace), IN_MARKUP)
     return contents
-
-
-def _warn_of_broken(trace: Trace) -> None:
-    """Rows that say nothing, on stderr."""
-    broken = trace.broken
-    if not broken.count:
-        return
-    are = "is" if broken.count == 1 else "are"
-    warn(f"{broken.count} of {trace.rows + broken.count} rows {are} broken and left out")
-    for line, reason in broken.lines:
-        warn(f"line {line}: {reason}")
-    if broken.count > len(broken.lines):
-        warn(f"… and {broken.count - len(broken.lines)} more")
 
 
 def _record(trace: str, fitted: Fit, scenario: Scenario, into: Scenario | None) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from crawlsim.cli.workers import workers
 from crawlsim.own_files import claim
 from scenarios import ScenarioError
 from scenarios.base import listed
-from scenarios.text import number, things
+from scenarios.text import number, things, visible
 
 if TYPE_CHECKING:
-    from analytic.page_refresh.out_of_core import Frequencies, Multiplier
+    from analytic.page_refresh.out_of_core import Frequencies, Multiplier, Part
     from scenarios.arrays import Array
 
 LIMITS = (1e-50, 1e50)
@@ -57,9 +57,10 @@ def frequencies(
 ) -> None:
     """Find the share of the accesses that each of very many pages should get.
 
-    PAGES is Parquet, or .npy of shape (pages,) or (pages, 2): change rates, and weights. It is read
-    in parts and never held in memory; the workers of a cluster need it at the same place. Accesses
-    lie at constant intervals, and without hosts, failures or a buffer.
+    PAGES is Parquet, or .npy of shape (pages,) or (pages, 2): change rates, and weights; or CSV
+    with a row class,pages,rate (and weight) for pages that are alike. It is read in parts and never
+    held in memory; the workers of a cluster need it at the same place. Accesses lie at constant
+    intervals, and without hosts, failures or a buffer.
     """
     from analytic.page_refresh.out_of_core import PageError, best_multiplier, in_order
     from crawlsim.page_files import ENDINGS, parts_of, written
@@ -80,7 +81,7 @@ def frequencies(
             raise ScenarioError(error.name, error.value, allowed) from None
         nowhere = nullcontext(_nowhere)
         with nowhere if target is None else written(target, found.pages, force=force) as write:
-            record = _record(found, in_order(found.of, parts, executor), write)
+            record = _record(found, parts, in_order(found.of, parts, executor), write, accesses)
     if as_json:
         print_json(record | {"accesses": accesses})
         return
@@ -91,14 +92,27 @@ def frequencies(
 
 
 def _record(
-    found: Multiplier, of_parts: Iterable[Frequencies], write: Callable[[Array], None]
+    found: Multiplier,
+    parts: Iterable[Part],
+    of_parts: Iterable[Frequencies],
+    write: Callable[[Array], None],
+    accesses: float,
 ) -> dict[str, Any]:
     """What is said of the frequencies, which are written as they are made."""
     import math
 
+    from crawlsim.page_files import ClassPart
+
     costs, weights, sums, without, most = [], [], [], 0, 0.0
-    for each in of_parts:
+    classes = {}
+    for part, each in zip(parts, of_parts, strict=True):
         write(each.shares)
+        if isinstance(part, ClassPart):
+            classes[part.name, part.rate, part.weight] = {
+                "class": part.name,
+                "accesses_per_page": float(each.shares[0]) * accesses,
+                "stale": each.cost / each.weight if each.weight else None,
+            }
         costs.append(each.cost)
         weights.append(each.weight)
         sums.append(float(each.shares.sum()))
@@ -109,6 +123,8 @@ def _record(
         "without_accesses": without,
         "weighted_obsolescence": math.fsum(costs),
         "share_out_of_date": math.fsum(costs) / (math.fsum(weights) or 1.0),
+        "stale": math.fsum(costs) / (math.fsum(weights) or 1.0),
+        "classes": list(classes.values()) or None,
         "largest_frequency": most,
         "sum": math.fsum(sums),
         "passes": found.passes + 1,
@@ -123,6 +139,11 @@ def _lines(record: dict[str, Any], accesses: float) -> list[str]:
     pages, without = record["pages"], record["without_accesses"]
     share = without / pages
     budget = f"{number(accesses)} {things(accesses, 'access')}"
+    of_classes = [
+        f"{visible(each['class'])}: {number(each['accesses_per_page'])} accesses of a page per "
+        f"unit of time, out of date for {_percent(each['stale'])}"
+        for each in record["classes"] or ()
+    ]
     return [
         f"{pages:,} {things(pages, 'page')}, {budget} per unit of time",
         f"out of date at these frequencies: {100 * record['share_out_of_date']:.3g} % of the time, "
@@ -130,4 +151,9 @@ def _lines(record: dict[str, Any], accesses: float) -> list[str]:
         f"no schedule has less: coffman1998 (7); the file was read {record['passes']} times",
         f"never accessed: {without:,} {things(without, 'page')}, {100 * share:.3g} %",
         f"the page accessed most: {100 * record['largest_frequency']:.3g} % of the accesses",
+        *of_classes,
     ]
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.3g} %"

@@ -86,6 +86,10 @@ SET = option(
     "changes",
     multiple=True,
 )
+PAGES = option(
+    "--pages P", "exact, or site-key: http, https and www. are one page.", default="exact"
+)
+
 JSON = option("--json", "Print one JSON document.", "as_json")
 
 FORCE = option("--force", "Replace files that crawlsim did not write, or that were changed since.")

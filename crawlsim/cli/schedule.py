@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawlsim.cli.files import claim_all, write_all
-from crawlsim.cli.options import FORCE, JSON, NumberRange, command, option, takes
+from crawlsim.cli.options import FORCE, JSON, PAGES, NumberRange, command, option, takes
 from crawlsim.cli.tables import (
     new_table,
     print_json,
@@ -48,6 +48,7 @@ _UNPREDICTABLE = (
     option("--format F", f"{listed(_FORMATS)}; by default csv.", "form", default="csv"),
     option("--from F", "Format of the logs; by default told from their contents.", "source"),
     option("--kind K", "visits, or changes: the exact times of changes."),
+    PAGES,
     option("--until TIME", "When watching ended; later rows do not count."),
     option("--min T", "Shortest time between two visits of a page.", "shortest"),
     option("--max T", "Longest time between two visits of a page.", "longest"),
@@ -198,10 +199,14 @@ def _pages_table(plan: Schedule) -> Table:
 def _backtest_table(plan: Schedule) -> Table:
     """What plans of earlier years promised and paid."""
     from crawlsim.logs.plan.quantities import day_of
+    from crawlsim.logs.plan.schedule import COST_IN_WORDS
 
+    cost = COST_IN_WORDS[plan.asked.objective]
     numbers = (">pages", ">promised", ">paid")
     table = new_table(
-        "Stale time that plans of earlier years saved over uniform visits", "year from", *numbers
+        f"{cost[0].upper()}{cost[1:]} that plans of earlier years saved over uniform visits",
+        "year from",
+        *numbers,
     )
     for each in plan.windows or ():
         shares = map(_percent, (each.promised, each.paid))
@@ -217,7 +222,9 @@ def _verdict_lines(plan: Schedule, simulation: SimulatedPlan | None) -> Iterator
         from crawlsim.logs.plan.quantities import in_words
 
         if plan.asked.objective != "freshness":
-            yield f"From a change to the visit that finds it: {in_words(plan.delay)} on average."
+            delay = plan.cost("delay")
+            ends = f"{in_words(delay.low)} to {in_words(delay.high)}"
+            yield f"From a change to the visit that finds it: {in_words(delay.mean)} ({ends})."
         yield f"{100 * MORE_BUDGET:.0f} % more budget: {now} → {_percent(plan.with_more)} stale."
     share = f"{_percent(plan.even_share)} of the budget is spread evenly"
     if plan.windows is None:

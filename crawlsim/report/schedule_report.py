@@ -15,7 +15,7 @@ from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import DAY, Limits, Worth, refuse_what_cannot_be
 from crawlsim.logs.plan.planning import Forecast, planned, stale_share, stale_shares
 from crawlsim.logs.plan.quantities import day_of, in_words
-from crawlsim.logs.plan.schedule import IN_WORDS, Schedule
+from crawlsim.logs.plan.schedule import COST_IN_WORDS, IN_WORDS, Schedule
 from crawlsim.logs.plan.simulation import SimulatedPlan
 from crawlsim.report.drawing import (
     SIMULATED,
@@ -174,7 +174,7 @@ def plot_backtest(schedule: Schedule, ax: Axes | None = None) -> Axes:
     if not schedule.windows:
         raise ValueError("the schedule has no back-test to draw")
     ax = axes_for(ax, _HEIGHT)
-    dress(ax, "year that begins on", "stale time saved (%)")
+    dress(ax, "year that begins on", f"{COST_IN_WORDS[schedule.asked.objective]} saved (%)")
     place = np.arange(len(schedule.windows))
     promised = _in_percent([each.promised for each in schedule.windows])
     paid = _in_percent([each.paid for each in schedule.windows])

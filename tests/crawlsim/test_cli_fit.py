@@ -235,7 +235,7 @@ def test_the_report_folds_many_pages_the_fastest_first(crawlsim: Any) -> None:
         (("changes.csv", "--section", "source", "--breaks", "0,x"), "must be numbers"),
         (("changes.csv", "--section", "source", "--breaks", "1,2"), "must begin with 0"),
         (("changes.csv", "--since", "soon"), "must be a date"),
-        (("changes.csv", "--kind", "crawls"), "needs the columns"),
+        (("changes.csv", "--kind", "crawls"), "need a column digest or changed"),
         (("changes.csv", "--into", "dbworld-uniform", "--section", "pages"), "several systems"),
         (("sizes.csv", "--rate", "2", "--mean", "1"), "does not go with --rate"),
         (("sizes.csv", "--into", "dbworld-uniform"), "buffer"),

@@ -113,7 +113,7 @@ def test_bad_input_is_named(crawlsim: Any, tmp_path: Path) -> None:
         (text, "--rate", "change_rate"): "must be a column of numbers, not string",
         (array(tmp_path, missing),): "change rate: page 4321 (counted from 0)",
         (str(tmp_path / "none.npy"),): "cannot be read: No such file",
-        (str(tmp_path / "pages.csv"),): "must end in .parquet",
+        (str(tmp_path / "pages.txt"),): "must end in .parquet",
         (good, "--out", good): "exists and was not written by crawlsim",
         (good, "--out", str(tmp_path / "best.csv")): "must end in .parquet",
         (good, "--cluster", "tcp://127.0.0.1:1", "--jobs", "2"): "does not go with --cluster",
@@ -176,3 +176,39 @@ def test_a_cluster_changes_no_bit(crawlsim: Any, tmp_path: Path) -> None:
         code, _, err = crawlsim("frequencies", *words)
     assert code == 0, err
     assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+def test_classes_of_pages_are_their_pages(
+    crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if each page had its row, however the pages of a class are taken apart."""
+    monkeypatch.setattr(page_files, "_IN_A_PART", 700)
+    path = tmp_path / "classes.csv"
+    rows = ["news,1000,6", "shops,3e3,0.5", "archive,2000,0.01"]
+    path.write_text("\n".join(["class,pages,rate", *rows]))
+    code, out, err = crawlsim("frequencies", str(path), "--accesses", "4000", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    rates = np.repeat([6.0, 0.5, 0.01], [1000, 3000, 2000])
+    best = 4000 * best_shares(rates, np.ones(6000), Deterministic(value=1 / 4000))
+    wanted = [float(best[first]) for first in (0, 1000, 4000)]
+    assert [each["class"] for each in found["classes"]] == ["news", "shops", "archive"]
+    assert [each["accesses_per_page"] for each in found["classes"]] == pytest.approx(wanted)
+    stale = [
+        1.0 if not each else 1 - each / rate * -np.expm1(-rate / each)
+        for each, rate in zip(wanted, (6.0, 0.5, 0.01), strict=True)
+    ]
+    assert [each["stale"] for each in found["classes"]] == pytest.approx(stale)
+    assert found["stale"] == pytest.approx(np.repeat(stale, [1000, 3000, 2000]).mean())
+    assert found["pages"] == 6000
+    assert "news: " in crawlsim("frequencies", str(path), "--accesses", "4000")[1]
+    for row, said in (
+        ("a,1,x", "of class a must be a number, 0 or more"),
+        ("a,1.5,1", "of class a must be a whole number"),
+        ("a,1", "must be a number"),
+    ):
+        path.write_text(f"class,pages,rate\n{row}\n")
+        code, _, err = crawlsim("frequencies", str(path), "--accesses", "1")
+        assert (code, said in err) == (2, True), err
+    path.write_text("class,rate\na,1\n")
+    assert crawlsim("frequencies", str(path), "--accesses", "1")[0] == 2

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from profiles import examples
 
-from crawlsim.logs.fit.crawl_logs import Crawls
 from crawlsim.logs.plan.replay import Changes
 from crawlsim.logs.read.gaps import YEAR
 from crawlsim.logs.read.log import ChangeLog
 from experiments.adaptive_visits import NUTCH, STORM, Rule, visited, within_budget
 from experiments.change_histories import Site, made_up, read_history
 from experiments.crawlers import adaptive_changed_share, adaptive_intervals
+from experiments.fit_coverage import gaps_of
 from experiments.schedule_peers import (
     INTERVAL,
     UNIFORM,
@@ -136,12 +136,11 @@ def test_the_times_of_a_crawler_are_stretched_to_the_budget() -> None:
 
 def test_the_estimators_of_avrachenkov_by_hand() -> None:
     """Page 0 changed at visits 1 and 3 of 3, page 1 at none of 2; visits at rate 2."""
-    crawls = Crawls(
-        np.array([0, 0, 0, 1, 1], np.int32),
-        np.ones(5),
-        np.array([True, False, True, False, False]),
+    crawls = gaps_of(
+        np.array([0, 0, 0, 0, 1, 1, 1], np.int32),
+        np.array([0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 2.0]),
+        np.array([False, True, False, True, False, False, False]),
         2,
-        0,
     )
     assert by_large_numbers(crawls, 2.0) == pytest.approx([2 * 2 / (3 + 1 - 2), 0.0])
     first = 2.0 + 1.0 * ((2.0 + 2.0) - 2.0)
@@ -170,10 +169,7 @@ def test_the_estimators_of_avrachenkov_are_consistent(load: float) -> None:
     page = np.repeat(np.arange(40), 4001)
     time = np.tile(np.arange(4001) * INTERVAL, 40)
     changed = found_changed(changes, page, time)
-    later = np.tile(np.arange(4001) > 0, 40)
-    equal = Crawls(
-        page[later].astype(np.int32), np.full(40 * 4000, INTERVAL), changed[later], 40, 0
-    )
+    equal = gaps_of(page.astype(np.int32), time, changed, 40)
     tends = by_large_numbers(equal, 1 / INTERVAL) * INTERVAL
     assert tends.mean() == pytest.approx(math.expm1(load), rel=0.03)
 

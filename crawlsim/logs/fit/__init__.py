@@ -5,9 +5,9 @@ simulated, solved and optimised. Not imported with `crawlsim`, since reading loa
 """
 
 from crawlsim.logs.fit.intervals import Parameter
-from crawlsim.logs.fit.reading import Trace, read_trace
 from crawlsim.logs.fit.result import Fit, Options
 from crawlsim.logs.fit.to_scenario import fit, fitted_scenario, replaced_keys
+from crawlsim.logs.fit.trace import Trace, read_trace
 
 __all__ = [
     "Fit",

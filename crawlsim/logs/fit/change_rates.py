@@ -25,8 +25,13 @@ from scenarios.arrays import Array
 _STEP = 0.2
 """Between grid points of the logarithm of a rate."""
 
-_MOST_PAGES = 8192
-_MOST_GAPS = 100_000
+MOST_PAGES = 8192
+MOST_GAPS = 100_000
+"""Pages and gaps of which posteriors are computed at once."""
+
+LARGEST_SHAPE = 4.0
+"""Pages of a folder are taken to differ at least as much as with this shape of the prior."""
+
 _SHAPES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 _SPREADS = (0.1, 0.3, 0.7, 1.4)
 _SAMPLED_BLOCKS = 10
@@ -146,8 +151,8 @@ def log_likelihoods(gaps: Gaps, pages: slice, grid: Array, starts: Sequence[floa
         total -= np.outer(np.bincount(page[~changed], length[~changed], number), grid)
         page = page[changed]
         length = length[changed].astype(np.float32)
-        for first in range(0, len(page), _MOST_GAPS):
-            part = slice(first, first + _MOST_GAPS)
+        for first in range(0, len(page), MOST_GAPS):
+            part = slice(first, first + MOST_GAPS)
             some = page[part]
             logs = np.log(-np.expm1(-np.outer(length[part], single)))
             opening = np.flatnonzero(np.diff(some, prepend=-1))
@@ -500,7 +505,7 @@ def fitted_priors(
     ]
     rates = [rates_given_means(each.shape, grid) for each in hierarchies]
     of_folder = [np.zeros((len(groups.host), len(grid))) for _ in starts]
-    for pages, rows in gaps.blocks(_MOST_PAGES, _MOST_GAPS):
+    for pages, rows in gaps.blocks(MOST_PAGES, MOST_GAPS):
         logs = log_likelihoods(gaps.rows(rows), pages, grid, starts)
         for each, given, sums in zip(logs, rates, of_folder, strict=True):
             of_page = np.log(_of_page(_scaled_likelihood(each), given))
@@ -509,6 +514,35 @@ def fitted_priors(
         Prior(hierarchy, given, means_of_folders(sums, groups, hierarchy).astype(np.float32))
         for hierarchy, given, sums in zip(hierarchies, rates, of_folder, strict=True)
     ]
+
+
+def shared_rates(gaps: Gaps, groups: Groups) -> Estimates:
+    """Change rates over a whole log under the prior that its pages share.
+
+    Parameters
+    ----------
+    gaps : Gaps
+        Of which at least one page has some.
+    groups : Groups
+    """
+    grid = rate_grid(gaps)
+    whole = [gaps.begin]
+    (prior,) = fitted_priors(gaps, groups, grid, whole, [LARGEST_SHAPE])
+    every = Estimates(*(np.empty(gaps.pages) for _ in range(3)))
+    for pages, rows in gaps.blocks(MOST_PAGES, MOST_GAPS):
+        some = gaps.rows(rows)
+        (logs,) = log_likelihoods(some, pages, grid, whole)
+        weights = posterior(prior, logs, groups.folder[pages])
+        every.take(pages, block_estimates(weights, grid, some, pages, prior))
+    return every
+
+
+def block_estimates(
+    weights: Array, grid: Array, gaps: Gaps, pages: slice, prior: Prior
+) -> Estimates:
+    """The estimates of some pages from their posteriors, exact where the grid is too coarse."""
+    rough = estimates(weights, grid)
+    return sharpened(rough, weights, grid, gaps, pages, prior.hierarchy.shape)
 
 
 def sampled(pages: int) -> NDArray[np.int64]:
@@ -552,6 +586,12 @@ class Estimates:
     rates: Array
     low: Array
     high: Array
+
+    def take(self, pages: slice, of: Estimates) -> None:
+        """Put the estimates of some pages in their places."""
+        self.rates[pages] = of.rates
+        self.low[pages] = of.low
+        self.high[pages] = of.high
 
 
 def estimates(weights: Array, grid: Array) -> Estimates:

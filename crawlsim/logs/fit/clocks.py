@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crawlsim.logs.fit.reading import UNITS
+from crawlsim.logs.fit.trace import UNITS
 from scenarios.arrays import Array
 
 _FEWEST = 20
@@ -51,7 +51,7 @@ def clock_step(times: Array, unit: str) -> float:
             if not (np.abs(steps - np.round(steps)) < rounding).all():
                 break
         else:
-            return step
+            return float(step)
     return 0.0
 
 

@@ -7,11 +7,13 @@ equal gaps, and the naive one, which counts changes, however many there were bet
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from crawlsim.logs.fit.change_rates import groups_of, shared_rates
 from crawlsim.logs.fit.intervals import CHI_SQUARE_95, parameters_of, shares_by_mid_p
 from crawlsim.logs.fit.page_changes import (
     OF_NO_CHANGE,
@@ -20,9 +22,10 @@ from crawlsim.logs.fit.page_changes import (
     repeated_note,
     unchanged_note,
 )
-from crawlsim.logs.fit.reading import Trace
 from crawlsim.logs.fit.result import Fit, Options
-from crawlsim.logs.read.columns import starts_anew
+from crawlsim.logs.fit.trace import UNITS, Trace
+from crawlsim.logs.read.gaps import Gaps, gaps_of_visits
+from crawlsim.logs.read.log import VisitLog
 from scenarios.arrays import Array
 from scenarios.text import counted
 
@@ -31,63 +34,10 @@ _PRECISION = 1e-12
 _EQUAL = 1e-3
 _ALIKE = 0.05
 _SHORTEST_SHARE = 0.1
-
-
-@dataclass(frozen=True)
-class Crawls:
-    """Gaps between crawls of the same page, and what was found at their ends.
-
-    Attributes
-    ----------
-    page : ndarray of int, shape (gaps,)
-    gap : ndarray, shape (gaps,)
-        Positive.
-    changed : ndarray of bool, shape (gaps,)
-    pages : int
-    repeated : int
-        Rows at the time of another row of the page; they count as one, changed if one says so.
-    """
-
-    page: NDArray[np.int32]
-    gap: Array
-    changed: NDArray[np.bool_]
-    pages: int
-    repeated: int
-
-    def sums(self, each: ArrayLike) -> Array:
-        """Sum over the gaps of each page, shape (pages,)."""
-        result = np.bincount(self.page, np.asarray(each, float), self.pages)
-        return result.astype(np.float64)
-
-
-def crawls_of(
-    page: NDArray[np.int32], time: Array, changed: NDArray[np.bool_], pages: int
-) -> Crawls:
-    """The gaps of a crawl log; the first crawl of a page only says when watching began.
-
-    Parameters
-    ----------
-    page, time, changed : ndarray, shape (rows,)
-        In any order.
-    pages : int
-    """
-    rows = len(page)
-    page, time, changed = in_order(page, time, changed)
-    same = np.flatnonzero(np.diff(page) == 0)
-    return Crawls(page[same], np.diff(time)[same], changed[same + 1], pages, rows - len(page))
-
-
-def in_order(
-    page: NDArray[np.int32], time: Array, changed: NDArray[np.bool_]
-) -> tuple[NDArray[np.int32], Array, NDArray[np.bool_]]:
-    """The crawls by page and time; those of a page at one time are one, changed if one says so."""
-    order = np.lexsort((time, page))
-    page = page[order]
-    time = time[order]
-    changed = changed[order]
-    starts = np.flatnonzero(starts_anew(page, time))
-    any_changed = np.logical_or.reduceat(changed, starts) if len(starts) else changed
-    return page[starts], time[starts], any_changed
+_OF_A_PRIOR = (
+    "The change rates are posterior means under a prior that the pages of a host and folder share, "
+    "as in a schedule; the notes below are on the most likely rates."
+)
 
 
 @dataclass(frozen=True)
@@ -174,8 +124,12 @@ def equal_gap_interval(
     return lowest, highest
 
 
-def likely_rates(crawls: Crawls) -> CrawlRates:
+def likely_rates(gaps: Gaps) -> CrawlRates:
     """Change rates by censored maximum likelihood, with the other estimators beside them.
+
+    Parameters
+    ----------
+    gaps : Gaps
 
     Raises
     ------
@@ -190,31 +144,30 @@ def likely_rates(crawls: Crawls) -> CrawlRates:
     gaps, which is largest at 0. Its rate is Jeffreys', as in `change_rates`. A page that had
     changed at every crawl gets one more gap, without a change.
     """
-    counts = np.bincount(crawls.page, minlength=crawls.pages)
+    counts = np.bincount(gaps.page, minlength=gaps.pages)
     index = np.flatnonzero(counts)
     if not len(index):
         raise ValueError("no page was crawled twice")
-    renumbered = np.zeros(crawls.pages, np.int32)
-    renumbered[index] = np.arange(len(index), dtype=np.int32)
-    log = Crawls(renumbered[crawls.page], crawls.gap, crawls.changed, len(index), crawls.repeated)
+    log = gaps.of(index)
     number = counts[index]
     changes = log.sums(log.changed).astype(np.int64)
-    total = log.sums(log.gap)
+    total = log.sums(log.length)
     mean_gap = total / number
     always = np.flatnonzero(changes == number)
     closed = replace(
         log,
         page=np.concatenate([log.page, always.astype(np.int32)]),
-        gap=np.concatenate([log.gap, mean_gap[always]]),
+        start=np.concatenate([log.start, np.full(len(always), np.nan)]),
+        length=np.concatenate([log.length, mean_gap[always]]),
         changed=np.concatenate([log.changed, np.zeros(len(always), bool)]),
     )
     rates = _root(closed, changes)
-    spread = log.sums((log.gap - mean_gap[log.page]) ** 2) / number
+    spread = log.sums((log.length - mean_gap[log.page]) ** 2) / number
     equal = np.sqrt(spread) <= _EQUAL * mean_gap
     exact = equal_gap_interval(changes, number, mean_gap)
     likely = _likelihood_interval(log, number, changes, rates)
     low, high = (np.where(equal, *ends) for ends in zip(exact, likely, strict=True))
-    information = log.sums(_over_expm1(rates[log.page] * log.gap) * log.gap**2)
+    information = log.sums(_over_expm1(rates[log.page] * log.length) * log.length**2)
     return CrawlRates(
         index=index,
         crawls=number,
@@ -238,20 +191,20 @@ def _over_expm1(x: Array) -> Array:
     return result
 
 
-def _root(log: Crawls, changes: NDArray[np.int64]) -> Array:
+def _root(log: Gaps, changes: NDArray[np.int64]) -> Array:
     """The rates, by Newton's method from the naive ones; of pages without a change Jeffreys'.
 
     The score ``sum_changed t / (e^(mu t) - 1) - sum_unchanged t`` decreases and is convex, and at
     the naive rate it is not negative, since x / (e^x - 1) >= 1 - x: the iterates only increase.
     Without a change it is negative everywhere, and the first step is none.
     """
-    rates: Array = np.where(changes > 0, changes, OF_NO_CHANGE) / log.sums(log.gap)
-    seen = Crawls(log.page[log.changed], log.gap[log.changed], log.changed, log.pages, 0)
-    unchanged = log.sums(np.where(log.changed, 0.0, log.gap))
+    rates: Array = np.where(changes > 0, changes, OF_NO_CHANGE) / log.sums(log.length)
+    seen = log.rows(log.changed)
+    unchanged = log.sums(np.where(log.changed, 0.0, log.length))
     for _ in range(_MOST_STEPS):
-        inverse = _over_expm1(rates[seen.page] * seen.gap)
-        score = seen.sums(seen.gap * inverse) - unchanged
-        slope = seen.sums(seen.gap**2 * inverse * (1.0 + inverse))
+        inverse = _over_expm1(rates[seen.page] * seen.length)
+        score = seen.sums(seen.length * inverse) - unchanged
+        slope = seen.sums(seen.length**2 * inverse * (1.0 + inverse))
         with np.errstate(divide="ignore"):
             step = score / slope
         rates = rates + np.maximum(step, 0.0)
@@ -260,9 +213,9 @@ def _root(log: Crawls, changes: NDArray[np.int64]) -> Array:
     return rates
 
 
-def _likelihood(log: Crawls, rates: Array) -> tuple[Array, Array]:
+def _likelihood(log: Gaps, rates: Array) -> tuple[Array, Array]:
     """Log-likelihood of each page, and its derivative by the logarithm of the rate."""
-    x = rates[log.page] * log.gap
+    x = rates[log.page] * log.length
     inverse = _over_expm1(x)
     with np.errstate(divide="ignore"):
         change = np.log(-np.expm1(-x))
@@ -272,7 +225,7 @@ def _likelihood(log: Crawls, rates: Array) -> tuple[Array, Array]:
 
 
 def _likelihood_interval(
-    log: Crawls, number: NDArray[np.int64], changes: NDArray[np.int64], rates: Array
+    log: Gaps, number: NDArray[np.int64], changes: NDArray[np.int64], rates: Array
 ) -> tuple[Array, Array]:
     """Where twice the log-likelihood is 3.84 below its maximum.
 
@@ -290,7 +243,7 @@ def _likelihood_interval(
     return np.where(never, 0.0, low), np.where(always, np.inf, high)
 
 
-def _crossing(log: Crawls, rates: Array, goal: Array) -> Array:
+def _crossing(log: Gaps, rates: Array, goal: Array) -> Array:
     """Rates with a given log-likelihood, from a start on the wanted side of the maximum."""
     logs = np.log(rates)
     for _ in range(_MOST_STEPS):
@@ -305,63 +258,77 @@ def _crossing(log: Crawls, rates: Array, goal: Array) -> Array:
 
 
 def fit_crawls(trace: Trace, options: Options) -> Fit:
-    """Change rates by censored maximum likelihood, the other estimators beside them.
+    """Change rates with the prior of schedules, or the most likely ones; other estimators beside.
 
     Raises
     ------
     ValueError
         If no page was crawled twice.
     """
-    crawls = crawls_of(trace.page, trace.values, trace.changed, len(trace.pages))
-    crawls, brief = _watched_long(crawls, options.shortest)
-    rates = likely_rates(crawls)
-    names = names_of(trace, rates.index)
-    likely = (rates.rates, rates.low, rates.high, rates.standard_errors)
+    assert isinstance(trace.log, VisitLog)
+    gaps = gaps_of_visits(trace.log)
+    if trace.dated:
+        gaps = gaps.in_units(UNITS[trace.time_unit])
+    shared = options.rates != "likelihood"
+    kept, brief = _watched_long(gaps, 0.0 if shared else None, options.shortest)
+    rates = likely_rates(gaps.of(kept))
+    index = kept[rates.index]
+    rates = replace(rates, index=index)
+    names = names_of(trace, index)
+    found: tuple[Array, ...] = (rates.rates, rates.low, rates.high, rates.standard_errors)
+    notes = _notes(rates, trace.repeated, len(trace.pages), brief)
+    if shared:
+        found = _with_shared_prior(gaps.of(index), names, UNITS.get(trace.time_unit, 1.0))
+        notes = [_OF_A_PRIOR, *notes]
     reduced = (rates.bias_reduced, rates.bias_reduced_low, rates.bias_reduced_high)
-    values = rates.rates.tolist()
+    values = found[0].tolist()
     return Fit(
         kind="crawls",
         section="pages",
         trace=trace,
         parameters=(
-            *parameters_of("change_rate", names, *likely),
+            *parameters_of("change_rate", names, *found),
             *parameters_of("bias_reduced_rate", names, *reduced),
             *parameters_of("naive_rate", names, rates.naive),  # no interval would be right
         ),
         summary={
-            "pages": len(rates.index),
-            "left_out": len(trace.pages) - len(rates.index),
+            "pages": len(index),
+            "left_out": len(trace.pages) - len(index),
             "gaps": int(rates.crawls.sum()),
             "never_changed": int(rates.never.sum()),
             "always_changed": int(rates.always.sum()),
-            "median_rate": float(np.median(rates.rates)),
-            "largest_rate": float(rates.rates.max()),
+            "median_rate": float(np.median(found[0])),
+            "largest_rate": float(found[0].max()),
             "naive_over_likely": float(np.median(rates.naive / rates.rates)),
         },
-        notes=tuple(_notes(rates, crawls.repeated, len(trace.pages), brief)),
+        notes=tuple(notes),
         changes={"pages.change_rates": values},
         system=pages_around(values),
         details=rates,
     )
 
 
-def _watched_long(crawls: Crawls, shortest: float | None) -> tuple[Crawls, int]:
-    """The gaps of the pages that were watched long enough, and how many pages were not.
+def _with_shared_prior(gaps: Gaps, names: Sequence[str], unit: float) -> tuple[Array, ...]:
+    """Rates with the ends of their intervals, under the prior that schedules use."""
+    found = shared_rates(gaps.in_units(1 / unit), groups_of(names))
+    return found.rates * unit, found.low * unit, found.high * unit
+
+
+def _watched_long(
+    gaps: Gaps, shortest: float | None, asked: float | None
+) -> tuple[NDArray[np.int64], int]:
+    """The pages that were watched long enough, and how many of those seen twice were not.
 
     By default for a tenth of the median page's time: of a page that was watched for seconds a
     single change makes the largest rate of all.
     """
-    watched = crawls.sums(crawls.gap)
+    watched = gaps.sums(gaps.length)
     seen = watched > 0
-    if not seen.any():
-        return crawls, 0
-    least = _SHORTEST_SHARE * float(np.median(watched[seen])) if shortest is None else shortest
+    least = shortest if asked is None else asked
+    if least is None:
+        least = _SHORTEST_SHARE * float(np.median(watched[seen])) if seen.any() else 0.0
     kept = watched >= least
-    rows = kept[crawls.page]
-    long = replace(
-        crawls, page=crawls.page[rows], gap=crawls.gap[rows], changed=crawls.changed[rows]
-    )
-    return long, int((seen & ~kept).sum())
+    return np.flatnonzero(kept), int((seen & ~kept).sum())
 
 
 def _notes(rates: CrawlRates, repeated: int, pages: int, brief: int) -> list[str]:

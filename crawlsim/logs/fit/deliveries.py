@@ -33,9 +33,9 @@ from crawlsim.logs.fit.order_two import (
     map_of_order_two,
 )
 from crawlsim.logs.fit.poisson_verdict import duration
-from crawlsim.logs.fit.reading import Trace
 from crawlsim.logs.fit.result import Fit, Options
 from crawlsim.logs.fit.sizes import FEWEST, fit_sizes, quality_words
+from crawlsim.logs.fit.trace import Trace
 from scenarios.arrays import Array
 from scenarios.text import counted
 

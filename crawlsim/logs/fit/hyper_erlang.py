@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
+from scipy import optimize, special
 
 from analytic.moment_match import two_moment_match
 from scenarios.arrays import Array
@@ -84,6 +84,15 @@ class HyperErlang:
         tails = special.gammaincc(shapes, rates * np.asarray(x, float)[..., None])
         result: Array = tails @ probabilities
         return result
+
+    def quantile(self, share: float) -> float:
+        """The size below which a share of all is."""
+        low = high = self.moment(1)
+        while self.survival(low) < 1 - share:
+            low /= 2
+        while self.survival(high) > 1 - share:
+            high *= 2
+        return float(optimize.brentq(lambda x: self.survival(x) - (1 - share), low, high))
 
     def scaled(self, factor: float) -> HyperErlang:
         """The law of `factor` times X."""

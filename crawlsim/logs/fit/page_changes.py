@@ -21,8 +21,8 @@ from crawlsim.logs.fit.poisson_verdict import (
     scales,
     staleness_verdict,
 )
-from crawlsim.logs.fit.reading import UNITS, Trace
 from crawlsim.logs.fit.result import Fit, Options, window_of
+from crawlsim.logs.fit.trace import UNITS, Trace
 from crawlsim.logs.read.columns import starts_anew
 from scenarios.arrays import Array
 from scenarios.text import counted
@@ -340,7 +340,7 @@ def fit_pages(trace: Trace, options: Options) -> Fit:
         poisson_staleness_at_own_rate(rates.counts) if some else np.nan,
         _burstiness_of_pages(trace, history),
     )
-    notes = repeated_note(history.repeated)
+    notes = repeated_note(trace.repeated)
     if rates.left_out:
         pages = "1 page is" if rates.left_out == 1 else f"{rates.left_out} pages are"
         notes.append(f"{pages} left out, watched for less than {shortest:.4g} {unit}s.")

@@ -15,7 +15,7 @@ from crawlsim.logs.fit.poisson_tests import (
     dispersion,
     time_rescaling,
 )
-from crawlsim.logs.fit.reading import UNITS
+from crawlsim.logs.fit.trace import UNITS
 from scenarios.arrays import Array
 
 Cumulative = Callable[[Array], Array]

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from crawlsim.logs.fit.intervals import Parameter
-from crawlsim.logs.fit.reading import Trace, read_instant
+from crawlsim.logs.fit.trace import Trace, read_instant
+from crawlsim.logs.read.log import NumberLog
 from scenarios import ScenarioError
 
 
@@ -40,6 +41,8 @@ class Options:
         Size that is worked off per unit time, or mean time: sizes become times.
     robots : int
         Of the scenario that deliveries are for.
+    rates : {"posterior", "likelihood"}, optional
+        Change rates from crawls: under the prior of schedules, the default, or the most likely.
     """
 
     section: str | None = None
@@ -55,6 +58,7 @@ class Options:
     rate: float | None = None
     mean: float | None = None
     robots: int = 1
+    rates: str | None = None
 
 
 @dataclass(frozen=True)
@@ -145,18 +149,10 @@ def rows_in_window(trace: Trace, options: Options) -> Trace:
     if not inside.any():
         option = "since" if options.since is not None else "until"
         raise ScenarioError(f"--{option}", getattr(options, option), "the window holds no row")
-    if trace.kind == "deliveries":
-        return replace(trace, values=trace.values[inside])
-    import pandas as pd
-
-    page, seen = pd.factorize(trace.page[inside])
-    return replace(
-        trace,
-        values=trace.values[inside],
-        changed=trace.changed[inside],
-        page=page.astype(np.int32),
-        pages=tuple(trace.pages[each] for each in seen.tolist()),
-    )
+    if isinstance(trace.log, NumberLog):
+        return replace(trace, log=replace(trace.log, values=trace.log.values[inside]))
+    log = trace.log.where(inside)
+    return replace(trace, log=log.of_pages(np.unique(log.page).astype(np.int64)))
 
 
 _RATES = (

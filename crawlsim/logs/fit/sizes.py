@@ -25,8 +25,8 @@ from crawlsim.logs.fit.hyper_erlang import (
     two_moments,
 )
 from crawlsim.logs.fit.intervals import NORMAL_95, Parameter, skewed_mean
-from crawlsim.logs.fit.reading import Trace
 from crawlsim.logs.fit.result import Fit, Options
+from crawlsim.logs.fit.trace import Trace
 from scenarios.arrays import Array
 
 MOST_PHASES = 60
@@ -35,6 +35,7 @@ MOST_PHASES = 60
 FEWEST = 200
 """Observations from which on their mean has an interval."""
 
+_TAIL = 0.99
 _REJECTED = 0.05
 _SURE = 1e-3
 _POOR = 0.05
@@ -94,7 +95,8 @@ def quality_words(quality: Quality) -> str:
         )
     return (
         f"The fit is poor: {seen}. No law of at most {MOST_PHASES} phases that was tried is close; "
-        "its moments may still be right, but probabilities of single sizes are not."
+        "its moments may still be right, but probabilities of single sizes are not. `empirical` "
+        "draws the observations themselves."
     )
 
 
@@ -268,8 +270,10 @@ def fit_of_sizes(trace: Trace, options: Options) -> Fit:
     if best.how == "maximum likelihood":
         parameters += law_parameters(sample, best.law)
     notes = [
-        f"{best.name} by {best.how}, the least BIC of {len(fitted.candidates)} candidates; squared "
-        f"coefficient of variation {best.law.variation:.4g}, of the data {sample.variation:.4g}.",
+        f"{best.name} by {best.how}, the least BIC of {len(fitted.candidates)} candidates; mean "
+        f"{best.law.moment(1):.4g}, squared coefficient of variation {best.law.variation:.4g}, "
+        f"{_TAIL:.0%} below {best.law.quantile(_TAIL):.4g}; of the data {sample.moments[0]:.4g}, "
+        f"{sample.variation:.4g} and {_tail_of(sample):.4g}.",
         *fitted.notes(),
     ]
     if abs(best.law.variation - sample.variation) > 0.2 * sample.variation:
@@ -289,6 +293,7 @@ def fit_of_sizes(trace: Trace, options: Options) -> Fit:
             "observations": int(sample.count),
             "squared_coefficient_of_variation": sample.variation,
             "moments": list(sample.moments),
+            "quantile_99": _tail_of(sample),
             "law": best.name,
             "how": best.how,
             "log_likelihood": best.log_likelihood,
@@ -302,6 +307,7 @@ def fit_of_sizes(trace: Trace, options: Options) -> Fit:
                     "criterion": each.criterion,
                     "mean": each.law.moment(1),
                     "squared_coefficient_of_variation": each.law.variation,
+                    "quantile_99": each.law.quantile(_TAIL),
                 }
                 for each in fitted.candidates
             ],
@@ -311,6 +317,11 @@ def fit_of_sizes(trace: Trace, options: Options) -> Fit:
         system=_around(section, law.entry(), law.moment(1)),
         details=fitted,
     )
+
+
+def _tail_of(sample: Sample) -> float:
+    """The size below which 99 % of the observations are."""
+    return float(np.quantile(sample.observations, _TAIL))
 
 
 def _around(section: str, entry: dict[str, Any], mean: float) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from crawlsim.logs.fit.poisson_verdict import (
     hidden_note,
     source_verdict,
 )
-from crawlsim.logs.fit.reading import UNITS, Trace
 from crawlsim.logs.fit.result import Fit, Options, window_of
+from crawlsim.logs.fit.trace import UNITS, Trace
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 

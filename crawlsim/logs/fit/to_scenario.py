@@ -11,12 +11,12 @@ from analytic.targets import resolve
 from crawlsim.logs.fit.crawl_logs import fit_crawls
 from crawlsim.logs.fit.deliveries import fit_of_deliveries
 from crawlsim.logs.fit.page_changes import fit_pages
-from crawlsim.logs.fit.reading import UNITS, Trace
 from crawlsim.logs.fit.result import Fit, Options, rows_in_window
 from crawlsim.logs.fit.sizes import fit_of_sizes
 from crawlsim.logs.fit.source_changes import fit_source
+from crawlsim.logs.fit.trace import UNITS, Trace
 from scenarios import Scenario, ScenarioError, scenario_from
-from scenarios.base import listed, nearest
+from scenarios.base import listed, nearest, one_of
 from scenarios.text import counted, visible
 
 Fitter = Callable[[Trace, Options], Fit]
@@ -42,8 +42,12 @@ _GOES_WITH: Mapping[str, tuple[str, ...]] = {
     "process": ("deliveries",),
     "rate": ("sizes",),
     "mean": ("sizes",),
+    "rates": ("crawls",),
 }
 """Option -> kinds of traces or sections to which it applies."""
+
+RATES = ("posterior", "likelihood")
+"""Estimators of the change rates of a crawl log."""
 
 _MOST_PAGES = 1000
 """Pages of a new scenario up to which its warm-up is computed."""
@@ -64,6 +68,8 @@ def fit(trace: Trace, options: Options | None = None) -> Fit:
         If the trace says too little, or an option does not go with it.
     """
     options = options or Options()
+    if options.rates not in (None, *RATES):
+        raise ScenarioError("--rates", options.rates, f"must be {one_of(options.rates, RATES)}")
     fitters = _FITTERS[trace.kind]
     section = options.section
     if section is None:

@@ -8,22 +8,25 @@ spread evenly, which pays where a site begins to live that was asleep.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crawlsim.logs.fit.change_rates import (
+    LARGEST_SHAPE,
+    MOST_GAPS,
+    MOST_PAGES,
     Estimates,
     Groups,
-    estimates,
+    block_estimates,
     fitted_priors,
     joint_draws,
     log_likelihoods,
     posterior,
     rate_grid,
     sampled,
-    sharpened,
     stratified,
 )
 from crawlsim.logs.plan import allocation
@@ -49,11 +52,8 @@ _BY_RATES = {"delay": allocation.by_delay, "harmonic": allocation.by_harmonic_co
 _SHORT_HISTORY = 1.5
 _LONG_HISTORY = 2.5
 
-_MOST_PAGES = 8192
-_MOST_GAPS = 100_000
 _MOST_TOGETHER = 3000
 _LARGEST_SHAPE_OF_A_PLAN = 0.55
-_LARGEST_SHAPE = 4.0
 
 
 @dataclass(frozen=True)
@@ -106,14 +106,14 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
     grid = rate_grid(gaps)
     starts = window_starts(gaps)
     whole = [*starts, min(gaps.begin, starts[-1])]
-    shapes = [_LARGEST_SHAPE_OF_A_PLAN] * len(starts) + [_LARGEST_SHAPE]
+    shapes = [_LARGEST_SHAPE_OF_A_PLAN] * len(starts) + [LARGEST_SHAPE]
     priors = fitted_priors(gaps, groups, grid, whole, shapes)
     log_visits = allocation.visit_grid(visits_of_a_page)
     values = np.empty((gaps.pages, len(log_visits)), np.float32)
     draws = np.empty((gaps.pages, DRAWS), np.uint8)
     every = Estimates(*(np.empty(gaps.pages) for _ in range(3)))
     rng = np.random.default_rng(seed)
-    for pages, rows in gaps.blocks(_MOST_PAGES, _MOST_GAPS):
+    for pages, rows in gaps.blocks(MOST_PAGES, MOST_GAPS):
         some = gaps.rows(rows)
         folder = groups.folder[pages]
         logs = log_likelihoods(some, pages, grid, whole)
@@ -125,11 +125,7 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
         for index, weights in enumerate(by_window):
             own = slice(index * DRAWS // len(starts), (index + 1) * DRAWS // len(starts))
             draws[pages, own] = stratified(weights, own.stop - own.start, rng)
-        rough = estimates(of_all, grid)
-        sharp = sharpened(rough, of_all, grid, some, pages, priors[-1].hierarchy.shape)
-        every.rates[pages] = sharp.rates
-        every.low[pages] = sharp.low
-        every.high[pages] = sharp.high
+        every.take(pages, block_estimates(of_all, grid, some, pages, priors[-1]))
     sample = sampled(gaps.pages)
     if len(sample) > _MOST_TOGETHER:
         sample = sample[np.linspace(0, len(sample) - 1, _MOST_TOGETHER).astype(np.int64)]
@@ -209,15 +205,28 @@ def stale_share(rates: Array, visits: Array) -> Array:
     return result
 
 
-def mean_delay(rates: Array, visits: Array, importance: Array) -> float:
-    """Mean seconds from a change to the visit that finds it, changes weighted by importance."""
-    changes = importance * rates
-    return float((changes / (2 * visits)).sum() / changes.sum())
+_COSTS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "freshness": stale_share,
+    "delay": lambda rates, visits: rates / (2 * visits),
+    "harmonic": lambda rates, visits: np.log1p(rates / visits),
+}
+"""Objective -> what a page costs, from its change rate and its visits per second."""
 
 
-def harmonic_cost(rates: Array, visits: Array, importance: Array) -> float:
-    """Weighted mean over pages of ``ln(1 + r / f)``, LambdaCrawl's cost but for a constant."""
-    return float(importance @ np.log1p(rates / visits) / importance.sum())
+def _changes(rates: Array, visits: Array) -> Array:
+    return np.broadcast_to(rates, np.broadcast_shapes(rates.shape, visits.shape))
+
+
+def expected_costs(forecast: Forecast, visits: Array, importance: Array, objective: str) -> Array:
+    """What visits cost by an objective, for each draw of all rates together, shape (DRAWS,).
+
+    Of "delay" it is the mean time from a change to the visit that finds it, over all changes; of
+    the others the mean over pages.
+    """
+    costs = _costs_of_draws(forecast, visits, importance, _COSTS[objective])
+    if objective == "delay":
+        costs = costs / _costs_of_draws(forecast, visits, importance, _changes)
+    return costs
 
 
 def stale_shares(forecast: Forecast, visits: Array, importance: Array) -> Array:
@@ -230,6 +239,17 @@ def stale_shares(forecast: Forecast, visits: Array, importance: Array) -> Array:
         Per second, at equal intervals.
     importance : ndarray, shape (pages,)
         Weight of each page in the mean.
+    """
+    return expected_costs(forecast, visits, importance, "freshness")
+
+
+def _costs_of_draws(
+    forecast: Forecast,
+    visits: Array,
+    importance: Array,
+    cost: Callable[[Array, Array], Array],
+) -> Array:
+    """Weighted mean of a cost over pages, for each draw of all rates together, shape (DRAWS,).
 
     Notes
     -----
@@ -237,11 +257,12 @@ def stale_shares(forecast: Forecast, visits: Array, importance: Array) -> Array:
     taken for all.
     """
     some = forecast.sampled
-    together = _means_of_draws(forecast.grid, forecast.together, visits[some], importance[some])
+    of_some = (visits[some], importance[some], cost)
+    together = _means_of_draws(forecast.grid, forecast.together, *of_some)
     if len(some) == len(visits):
         return together
-    alone = _means_of_draws(forecast.grid, forecast.draws[some], visits[some], importance[some])
-    of_all = _means_of_draws(forecast.grid, forecast.draws, visits, importance)
+    alone = _means_of_draws(forecast.grid, forecast.draws[some], *of_some)
+    of_all = _means_of_draws(forecast.grid, forecast.draws, visits, importance, cost)
     result: Array = together * (of_all.mean() / alone.mean())
     return result
 
@@ -258,14 +279,18 @@ def left_fresh(
 
 
 def _means_of_draws(
-    grid: Array, draws: NDArray[np.uint8], visits: Array, importance: Array
+    grid: Array,
+    draws: NDArray[np.uint8],
+    visits: Array,
+    importance: Array,
+    cost: Callable[[Array, Array], Array] = stale_share,
 ) -> Array:
-    """Weighted mean of the stale shares of pages for each draw of their rates, shape (DRAWS,)."""
+    """Weighted mean of the costs of pages for each draw of their rates, shape (DRAWS,)."""
     total = np.zeros(draws.shape[1])
-    for first in range(0, len(visits), _MOST_PAGES):
-        pages = slice(first, first + _MOST_PAGES)
-        stale = stale_share(grid, visits[pages, None])
-        drawn = np.take_along_axis(stale, draws[pages].astype(np.intp), axis=1)
+    for first in range(0, len(visits), MOST_PAGES):
+        pages = slice(first, first + MOST_PAGES)
+        costs = cost(grid, visits[pages, None])
+        drawn = np.take_along_axis(costs, draws[pages].astype(np.intp), axis=1)
         total += importance[pages] @ drawn
     result: Array = total / importance.sum()
     return result

@@ -21,6 +21,7 @@ SECONDS: Mapping[str, float] = {
 
 _LETTERS = {name[0]: seconds for name, seconds in SECONDS.items()}
 _LARGEST = 1e18
+_YEAR = 365.25 * 86400.0
 
 
 def visits_per_second(text: str, option: str = "--visits") -> float:
@@ -81,6 +82,8 @@ def _positive(text: str) -> float | None:
 
 def in_words(seconds: float) -> str:
     """A length of time in the largest unit of which it is at least two, such as ``3.5 days``."""
+    if seconds >= 2 * _YEAR:
+        return f"{seconds / _YEAR:.3g} years"
     name = next(
         (each for each in ("day", "hour", "minute") if seconds >= 2 * SECONDS[each]), "second"
     )

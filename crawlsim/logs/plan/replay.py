@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -96,9 +96,37 @@ def stale_times(changes: Changes, visits: Array, since: float, until: float) -> 
     return np.bincount(page, stale, len(visits)) / (until - since)
 
 
+def delays(changes: Changes, visits: Array, since: float, until: float) -> Array:
+    """Time from changes in a window to the visits that find them, summed, per time of the window.
+
+    Over a uniform phase of the visits it is half an interval of each change, shape (pages,).
+    """
+    number = _changes_within(changes, len(visits), since, until)
+    return number / (2 * visits) / (until - since)
+
+
+def harmonic_costs(changes: Changes, visits: Array, since: float, until: float) -> Array:
+    """LambdaCrawl's cost of each page, its changes in a window taken for their expected number."""
+    rates = _changes_within(changes, len(visits), since, until) / (until - since)
+    return np.log1p(rates / visits)
+
+
+def _changes_within(changes: Changes, pages: int, since: float, until: float) -> NDArray[np.int64]:
+    inside = (changes.time >= since) & (changes.time < until)
+    return np.bincount(changes.page[inside], minlength=pages)
+
+
+COSTS: Mapping[str, Callable[[Changes, Array, float, float], Array]] = {
+    "freshness": stale_times,
+    "delay": delays,
+    "harmonic": harmonic_costs,
+}
+"""Objective -> what visits of each page cost in a window of a history."""
+
+
 @dataclass(frozen=True)
 class Window:
-    """One cut of the log: the saving of stale time that the plan promised, and what it paid.
+    """One cut of the log: the saving that the plan promised, and what it paid.
 
     Attributes
     ----------
@@ -106,7 +134,7 @@ class Window:
         Seconds since 1970: the plan is fitted to what was seen before.
     pages : int
     promised, paid : float or None
-        Share of the stale time of even visits that the plan saves; None where nothing changed.
+        Share of the cost of even visits that the plan saves; None where nothing changed.
     """
 
     cut: float
@@ -153,6 +181,7 @@ def backtest(
     gaps: Gaps,
     histories: Sequence[Changes],
     tried: Callable[[Gaps, NDArray[np.int64]], Trial],
+    objective: str = "freshness",
 ) -> list[Window]:
     """Plans fitted before each yearly cut of a log, replayed in the year after.
 
@@ -164,6 +193,8 @@ def backtest(
         Over whose changes the plans are replayed: the true one where it is known.
     tried : callable
         Makes a plan for some pages from the gaps before a cut.
+    objective : str
+        A key of `COSTS`, by which the visits are compared.
 
     Notes
     -----
@@ -180,13 +211,13 @@ def backtest(
         if not len(known.page):
             continue
         trial = tried(known.of(pages), pages)
-        stale = {}
+        costs = {}
         for name, visits in (("plan", trial.visits), ("even", trial.even)):
             of_all = np.ones(gaps.pages)
             of_all[pages] = visits
-            shares = [stale_times(each, of_all, cut, cut + YEAR)[pages] for each in histories]
-            stale[name] = float(trial.importance @ np.mean(shares, axis=0))
-        paid = 1 - stale["plan"] / stale["even"] if stale["even"] > 0 else None
+            found = [COSTS[objective](each, of_all, cut, cut + YEAR)[pages] for each in histories]
+            costs[name] = float(trial.importance @ np.mean(found, axis=0))
+        paid = 1 - costs["plan"] / costs["even"] if costs["even"] > 0 else None
         windows.append(Window(cut, len(pages), trial.promised, paid))
     return windows
 

@@ -13,24 +13,15 @@ from crawlsim.logs.fit.change_rates import Estimates, groups_of
 from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import DAY, Limits, refuse_what_cannot_be
 from crawlsim.logs.plan.doubt import always_changed, why_no_promise
-from crawlsim.logs.plan.gone import (
-    GONE_AFTER,
-    PAGE,
-    RECHECK,
-    Gone,
-    numbers_of,
-    recheck_rates,
-    states_of,
-)
+from crawlsim.logs.plan.gone import RECHECK, Gone, recheck_rates
 from crawlsim.logs.plan.planning import (
     CAUTIOUS_SHARE,
     OBJECTIVES,
     Forecast,
     even_share_of,
+    expected_costs,
     forecast_of,
-    harmonic_cost,
     left_fresh,
-    mean_delay,
     planned,
     stale_shares,
 )
@@ -44,8 +35,10 @@ from crawlsim.logs.plan.replay import (
     histories_of,
     verdict_of,
 )
+from crawlsim.logs.read.columns import DATE_FORM
 from crawlsim.logs.read.gaps import YEAR, Gaps, gaps_of_changes, gaps_of_visits
 from crawlsim.logs.read.log import ChangeLog, VisitLog
+from crawlsim.logs.read.states import GONE_AFTER, PAGE, numbers_of, states_of
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.base import listed, one_of
@@ -146,19 +139,14 @@ class Asked:
         if self.objective not in OBJECTIVES:
             allowed = f"must be {one_of(self.objective, OBJECTIVES)}"
             raise ScenarioError("--objective", self.objective, allowed)
-        if self.objective != "freshness":
-            for option, is_given in {
-                "--rule": self.rule != "freshness",
-                "--backtest": self.backtest,
-            }.items():
-                if is_given:
-                    allowed = f"does not go with {option}, which is for freshness"
-                    raise ScenarioError("--objective", self.objective, allowed)
+        if self.objective != "freshness" and self.rule != "freshness":
+            allowed = "does not go with --rule, which is for freshness"
+            raise ScenarioError("--objective", self.objective, allowed)
 
 
 @dataclass(frozen=True)
 class Share:
-    """An expected share of time out of date, with a 95 % interval over the posterior draws."""
+    """An expected share of time out of date, or another cost, with a 95 % interval over draws."""
 
     mean: float
     low: float
@@ -183,6 +171,8 @@ class Schedule:
     expected : mapping str -> Share, optional
         Stale share of the plan ("plan") and of other rules at the same budget; None where the log
         cannot be believed.
+    of_changes : bool
+        Whether the log has exact times of changes.
     no_promise : str
         Why there is none, in a sentence.
     with_more : float, optional
@@ -214,6 +204,7 @@ class Schedule:
     importance: Array = field(repr=False)
     gaps: Gaps = field(repr=False)
     gone: Gone = field(repr=False)
+    of_changes: bool = False
     no_promise: str = ""
     with_more: float | None = None
     notes: tuple[str, ...] = ()
@@ -226,25 +217,23 @@ class Schedule:
     @property
     def why(self) -> list[str]:
         """Where each interval comes from, in a few words."""
-        return [
-            reason(visits, changes)
-            for visits, changes in zip(self.visits.tolist(), self.changes.tolist(), strict=True)
-        ]
+        seen = zip(self.visits.tolist(), self.changes.tolist(), strict=True)
+        if self.of_changes:
+            watched = np.maximum(self.gaps.end - self.gaps.first, 0.0).tolist()
+            return [
+                reason_of_changes(changes, each)
+                for (_, changes), each in zip(seen, watched, strict=True)
+            ]
+        return [reason(visits, changes) for visits, changes in seen]
 
     @property
     def spent(self) -> float:
         """Visits per second of all URLs, those that are gone included."""
         return float((1 / self.intervals).sum()) + self.gone.visits_per_second
 
-    @property
-    def delay(self) -> float:
-        """Expected seconds from a change to the visit that finds it."""
-        return mean_delay(self.estimates.rates, 1 / self.intervals, self.importance)
-
-    @property
-    def harmonic(self) -> float:
-        """Expected mean of ``ln(1 + changes per visit)``."""
-        return harmonic_cost(self.estimates.rates, 1 / self.intervals, self.importance)
+    def cost(self, objective: str) -> Share:
+        """What the plan is expected to cost by an objective, as `expected_costs` has it."""
+        return _share(expected_costs(self.forecast, 1 / self.intervals, self.importance, objective))
 
     def saving(self, over: str) -> float | None:
         """Share of the expected stale time of another rule that the plan saves."""
@@ -269,7 +258,13 @@ class Schedule:
             plan = self.expected["plan"]
             expected = {"stale": plan.mean, "low": plan.low, "high": plan.high}
             expected |= {name: each.mean for name, each in self.expected.items() if name != "plan"}
-            expected |= {"delay": self.delay, "harmonic": self.harmonic}
+            for objective in ("delay", "harmonic"):
+                cost = self.cost(objective)
+                expected |= {
+                    objective: cost.mean,
+                    f"{objective}_low": cost.low,
+                    f"{objective}_high": cost.high,
+                }
             savings = {name: self.saving(name) for name in self.expected if name != "plan"}
         tested = None
         if self.windows is not None:
@@ -316,6 +311,10 @@ IN_WORDS = {
 """What `Schedule.expected` compares, as tables call it."""
 
 
+COST_IN_WORDS = {"freshness": "stale time", "delay": "delay", "harmonic": "LambdaCrawl's cost"}
+"""What visits are to make small, by the objective that is asked for."""
+
+
 def reason(visits: int, changes: int) -> str:
     """Where the interval of a page comes from; has the word "prior" below two visits."""
     if visits == 0:
@@ -329,14 +328,26 @@ def reason(visits: int, changes: int) -> str:
     return f"{at_least}changed at {changes} of {times}"
 
 
+def reason_of_changes(changes: int, watched: float) -> str:
+    """The same of a page whose changes are known, from how long it was watched."""
+    if not watched:
+        return "prior: not watched"
+    return f"{counted(changes, 'change') if changes else 'no change'} in {in_words(watched)}"
+
+
 def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
     """The schedule for the pages of a log.
 
     Raises
     ------
     ScenarioError
-        If the log shows no page twice, or the limits cannot be kept.
+        If the log has no dates or shows no page twice, or the limits cannot be kept.
     """
+    if not log.dated:
+        raise log.refused(
+            "holds times that are numbers, and visits are planned by dates: write "
+            f"{DATE_FORM} or Unix seconds; fit takes numbers as they are"
+        )
     all_urls = log.urls
     if asked.until is not None and len(log.time) and asked.until < log.time.min():
         begin = day_of(float(log.time.min()))
@@ -363,14 +374,17 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
             share = even_share_of(known) if asked.even is None else asked.even
             visits = _visits(past, importance[some], own, left, share)
             even = allocation.evenly(own)
-            stale = [stale_shares(past, each, importance[some]).mean() for each in (visits, even)]
-            return Trial(some, visits, even, importance[some], float(1 - stale[0] / stale[1]))
+            costs = [
+                expected_costs(past, each, importance[some], asked.objective).mean()
+                for each in (visits, even)
+            ]
+            return Trial(some, visits, even, importance[some], float(1 - costs[0] / costs[1]))
 
         histories = histories_of(gaps, forecast.estimates.rates)
         if isinstance(log, ChangeLog):
             later = np.diff(log.page, prepend=-1) == 0  # the first row only opens the watch
             histories = [Changes(log.page[later].astype(np.int64), log.time[later])]
-        windows = backtest(gaps, histories, tried)
+        windows = backtest(gaps, histories, tried, asked.objective)
     visits = _visits(forecast, importance, limits, left, even_share)
     doubt = why_no_promise(log, gaps, interval)
     return Schedule(
@@ -378,7 +392,7 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
         intervals=np.clip(1 / visits, *_interval_limits(asked)),
         estimates=forecast.estimates,
         visits=gaps.visits,
-        changes=gaps.changes,
+        changes=_changes(log, gaps),
         even_share=even_share,
         expected=None
         if doubt.reason
@@ -393,6 +407,7 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
         importance=importance,
         gaps=gaps,
         gone=gone,
+        of_changes=isinstance(log, ChangeLog),
         no_promise=doubt.reason,
         notes=(
             *log.notes,
@@ -425,7 +440,7 @@ def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDA
     found = ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
     if sum(numbers.values()) == len(states):
         allowed = f"show no page, only URLs that are none: {found}"
-        raise refused_log(log, allowed)
+        raise log.refused(allowed)
     is_planned = states == PAGE
     if asked.weights is not None:
         unwanted = {url for url, weight in asked.weights.items() if weight == 0}
@@ -447,12 +462,6 @@ def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDA
     budgets = budgets - np.bincount(hosts[others], rates, len(budgets))
     limits = _limits(asked, asked.visits - gone.visits_per_second, hosts[kept], budgets)
     return log.of_pages(kept), gone, limits, host_names
-
-
-def refused_log(log: AnyLog, allowed: str) -> ScenarioError:
-    """Why no plan is made of a log, with what was left out of it."""
-    notes = "".join(f" {note}" for note in log.notes)
-    return ScenarioError("log", counted(len(log.urls), "URL"), f"{allowed}.{notes}")
 
 
 def _later_rows(late: int) -> Iterator[str]:
@@ -533,7 +542,7 @@ def _gaps(log: AnyLog, interval: float, until: float | None) -> Gaps:
         If nothing is left of it.
     """
     if not len(log.time):
-        raise refused_log(log, "holds no visit that found a page")
+        raise log.refused("holds no visit that found a page")
     if isinstance(log, ChangeLog):
         gaps = gaps_of_changes(log, interval, until)
     else:
@@ -542,8 +551,16 @@ def _gaps(log: AnyLog, interval: float, until: float | None) -> Gaps:
     if not len(gaps.page):
         seen = "watched for two intervals" if isinstance(log, ChangeLog) else "visited twice"
         allowed = f"show no page that was {seen}, which is the least that says how often it changes"
-        raise refused_log(log, allowed)
+        raise log.refused(allowed)
     return gaps
+
+
+def _changes(log: AnyLog, gaps: Gaps) -> NDArray[np.int64]:
+    """Changes of each page: all of them where they are known, else visits that found one."""
+    if not isinstance(log, ChangeLog):
+        return gaps.changes
+    rows = log.page[log.time <= gaps.end]
+    return np.maximum(np.bincount(rows, minlength=gaps.pages) - 1, 0)
 
 
 def _visits(
@@ -659,8 +676,13 @@ def _expected(
     plans = {"plan": visits} | {name: _in_tiers(each, asked) for name, each in plans.items()}
     expected = {}
     for name, each in plans.items():
-        shares = stale_shares(forecast, each, importance)
-        low, high = np.quantile(shares, [0.025, 0.975])
-        high += left_fresh(forecast, each, importance, no_end)
-        expected[name] = Share(float(shares.mean()), float(low), float(high))
+        share = _share(stale_shares(forecast, each, importance))
+        more = left_fresh(forecast, each, importance, no_end)
+        expected[name] = replace(share, high=share.high + more)
     return expected
+
+
+def _share(draws: Array) -> Share:
+    """Mean and 95 % interval of draws."""
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Share(float(draws.mean()), float(low), float(high))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from crawlsim.logs.read.csv_lines import blocks
-from crawlsim.logs.read.page_names import spelled
+from crawlsim.logs.read.page_names import site_key, spelled
 from scenarios import ScenarioError
 from scenarios.text import counted
 
@@ -37,6 +37,16 @@ def read_weights(path: str) -> dict[str, float]:
     if not any(weights.values()):
         raise ScenarioError("--weights", path, "holds no weight above 0")
     return weights
+
+
+def of_site_keys(weights: Mapping[str, float], urls: Sequence[str]) -> dict[str, float]:
+    """The weights of URLs, those of all spellings of one page added up under the name it has."""
+    names = {site_key(url): url for url in urls}
+    added: dict[str, float] = {}
+    for url, weight in weights.items():
+        name = names.get(site_key(url), url)
+        added[name] = added.get(name, 0.0) + weight
+    return added
 
 
 def read_host_visits(path: str) -> dict[str, str]:

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawlsim.logs.plan.allocation import DAY, Limits
-from crawlsim.logs.plan.gone import GONE, NEVER_ANSWERED, PAGE, REDIRECT, STATES, Gone
+from crawlsim.logs.plan.gone import Gone
 from crawlsim.logs.plan.quantities import in_words
 from crawlsim.logs.plan.schedule import Schedule
+from crawlsim.logs.read.states import GONE, NEVER_ANSWERED, PAGE, REDIRECT, STATES
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.text import told

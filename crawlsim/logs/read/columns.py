@@ -155,34 +155,6 @@ def since_epoch(dates: Any) -> Array:
     return np.where(np.isnat(values), np.nan, values.astype(np.int64) / 1e6)
 
 
-def are_dates(column: Any) -> bool | None:
-    """Whether the first value that is a date or a number is a date; None if there is neither.
-
-    Fourteen digits that are no time, such as those of 30 February, are a date nevertheless where
-    most values are dates.
-    """
-    dates = np.isfinite(instants(column))
-    counts = np.isfinite(numbers(column))
-    either = np.flatnonzero(dates | counts)
-    if not len(either):
-        return None
-    first = column.iloc[either[0]].strip()
-    mistaken = re.fullmatch(_FOURTEEN, first) is not None and 2 * dates.sum() > len(either)
-    return bool(dates[either[0]] or mistaken)
-
-
-def look_like_dates(values: Array) -> bool:
-    """Whether all numbers are eight digits of a year, a month and a day, such as 20200131."""
-    days = values.astype(np.int64) if (np.abs(values) < 1e9).all() else np.zeros(1, np.int64)
-    if len(days) < _FEW or (days != values).any():
-        return False
-    year = days // 10_000
-    month = days // 100 % 100
-    day = days % 100
-    in_order = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
-    return bool((in_order & (year >= 1900) & (year < 2200)).all())
-
-
 def codes_of(column: Any) -> tuple[NDArray[np.int64], list[str]]:
     """Each value as the index of a different one, and the different values without blanks."""
     import pandas as pd
@@ -199,51 +171,8 @@ def changes_in(column: Any) -> NDArray[np.int8]:
     return signs_of_rows
 
 
-def digests_in(column: Any) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """The digests of contents as numbers, and which entries are digests at all.
-
-    Numbers instead of texts, as there may be ten million: two digests get the same one with a
-    probability of 2^-64.
-    """
-    import pandas as pd
-
-    texts = column.str.strip()
-    hashes: NDArray[np.uint64] = pd.util.hash_array(texts.to_numpy(object))
-    return hashes, ~texts.isin(_NO_DIGEST).to_numpy(bool)
-
-
 def starts_anew(*columns: NDArray[Any]) -> NDArray[np.bool_]:
     """Whether a row differs from the row before in one of the columns; the first one does."""
     new = np.ones(len(columns[0]), dtype=bool)
     new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return new
-
-
-def digest_changed(
-    page: NDArray[np.int32], time: Array, digests: NDArray[np.uint64]
-) -> NDArray[np.bool_]:
-    """Whether each crawl found another digest than the crawl before of the same page.
-
-    Parameters
-    ----------
-    page, time, digests : ndarray, shape (crawls,)
-        In any order. Crawls of a page at the same time are taken in the order of their digests, so
-        that the order of the rows changes nothing.
-
-    Returns
-    -------
-    ndarray of bool, shape (crawls,)
-        False for the first crawl of a page.
-    """
-    order = np.lexsort((digests, time, page))
-    changed = np.zeros(len(page), dtype=bool)
-    changed[order] = ~starts_anew(page[order]) & starts_anew(digests[order])
-    return changed
-
-
-def is_first_crawl(page: NDArray[np.int32], time: Array, pages: int) -> NDArray[np.bool_]:
-    """Whether no crawl of the same page was earlier, shape (crawls,)."""
-    first = np.full(pages, np.inf)
-    np.minimum.at(first, page, time)
-    earliest: NDArray[np.bool_] = time == first[page]
-    return earliest

@@ -127,6 +127,16 @@ def blocks(path: Path, *, json: bool = False) -> Iterator[Block]:
         raise ScenarioError("", MISSING, f"is not a complete {form} file", str(path)) from None
 
 
+def from_first_line(parts: Iterator[Block]) -> Iterator[Block]:
+    """The blocks from the first line on that is not blank."""
+    for block in parts:
+        while block.text and not block.text.partition(b"\n")[0].strip():
+            block = block.without_first_line()
+        if block.text:
+            yield block
+            yield from parts
+
+
 def _zst(stream: IO[bytes]) -> Any:
     import zstandard
 
@@ -140,6 +150,8 @@ _PACKED: Mapping[bytes, tuple[str, Callable[[IO[bytes]], Any]]] = {
     b"\x28\xb5\x2f\xfd": ("zst", _zst),
 }
 """First bytes of a packed file -> its format, and what unpacks it."""
+
+_SEPARATORS = {"a semicolon": ";", "a tab": r"\t", "a vertical bar": "|"}
 
 _LONGEST_SIGN = max(map(len, _PACKED))
 
@@ -212,7 +224,11 @@ def header_of(block: Block, path: Path) -> list[str]:
 def separator_hint(header: Sequence[str]) -> str:
     """What parts the names of a header instead of commas, if it is known."""
     other = other_separator(",".join(header))
-    return f"; its separator is {other}, and must be a comma" if other else ""
+    if not other:
+        return ""
+    way_out = "python -c 'import csv, sys; csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, "
+    way_out += f'delimiter="{_SEPARATORS[other]}"))\' < FILE'
+    return f"; its separator is {other}, and must be a comma: {way_out} makes it one"
 
 
 def table_of(block: Block, width: int, wanted: Sequence[int]) -> Table:

@@ -129,6 +129,8 @@ def _form_of_csv(line: bytes) -> str:
 
 def _form_of_json(text: bytes) -> str:
     """By the keys of the first objects, of which one may be cut off."""
+    if b'"hits"' in text and b'"nextFetchDate"' in text:
+        return "stormcrawler"
     for line in text.split(b"\n")[:_OBJECTS_LOOKED_AT]:
         try:
             row = json.loads(line)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from crawlsim.logs.read.log import ChangeLog, VisitLog
 from scenarios.arrays import Array
@@ -79,6 +79,23 @@ class Gaps:
             some, page=index[some.page], first=self.first[pages], visits=self.visits[pages]
         )
 
+    def in_units(self, unit: float) -> Gaps:
+        """The same with times counted in a unit, given in seconds."""
+        return replace(
+            self,
+            start=self.start / unit,
+            length=self.length / unit,
+            first=self.first / unit,
+            begin=self.begin / unit,
+            end=self.end / unit,
+            interval=self.interval / unit,
+        )
+
+    def sums(self, each: ArrayLike) -> Array:
+        """Sum over the gaps of each page, shape (pages,)."""
+        result = np.bincount(self.page, np.asarray(each, float), self.pages)
+        return result.astype(np.float64)
+
     def rows(self, rows: slice | NDArray[np.bool_]) -> Gaps:
         """Some of the gaps, the pages numbered as before."""
         return replace(
@@ -113,8 +130,8 @@ def gaps_of_visits(log: VisitLog) -> Gaps:
         changed=log.changed[same + 1],
         first=first,
         visits=np.bincount(log.page, minlength=len(log.urls)),
-        begin=float(log.time.min()),
-        end=float(log.time.max()),
+        begin=float(log.time.min(initial=np.inf)),
+        end=float(log.time.max(initial=-np.inf)),
         interval=float(np.diff(log.time)[same].mean()) if len(same) else np.inf,
     )
 

@@ -9,7 +9,7 @@ of them, and neither is a change at the next visit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from crawlsim.logs.read.columns import starts_anew
 from crawlsim.logs.read.csv_lines import MOST_SHOWN
-from crawlsim.logs.read.log import ChangeLog, FurtherVisits, VisitLog
+from crawlsim.logs.read.log import BrokenRows, ChangeLog, FurtherVisits, VisitLog
 from crawlsim.logs.read.page_names import ACTING_NAME, OTHER_SCHEME, page_named
 from crawlsim.logs.read.rows import (
     CHANGED,
@@ -46,24 +46,35 @@ _MOST_SMALL = np.iinfo(np.int32).max
 
 
 class History:
-    """Rows as they come, in columns of numbers, until a log is made of them."""
+    """Rows as they come, in columns of numbers, until a log is made of them.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    key : callable, optional
+        From a URL to what its spellings have in common; by default each is a page of its own.
+    """
+
+    def __init__(self, key: Callable[[str], str] | None = None) -> None:
+        self._key = key
         self._index: dict[str, int] = {}
         self._pages: list[NDArray[np.int32]] = []
         self._times: list[Array] = []
         self._states: list[NDArray[np.int8]] = []
         self._digests: list[NDArray[np.uint64]] = []
-        self._broken = 0
-        self._broken_lines: list[str] = []
+        self._broken = BrokenRows()
         self._left_out: Counter[str] = Counter()
         self._zones: set[str] = set()
         self._said: set[str] = set()
-        self._seen = 0
+        self._dated: dict[bool, Path] = {}
 
     def add(self, rows: Rows, path: Path) -> None:
-        """More rows of a file."""
-        self._seen += len(rows.time) + rows.broken.count + rows.posted
+        """More rows of a file.
+
+        Raises
+        ------
+        ScenarioError
+            If their times are numbers and those of others dates.
+        """
         self._take_broken(rows, path)
         self._left_out["digest"] += rows.without_digest
         self._left_out["posted"] += rows.posted
@@ -71,6 +82,10 @@ class History:
         self._said |= set(rows.notes)
         if not len(rows.page):
             return
+        self._dated.setdefault(rows.dated, path)
+        if len(self._dated) > 1:
+            allowed = f"holds times that are numbers, and {self._dated[True]} dates"
+            raise ScenarioError("", MISSING, allowed, str(self._dated[False]))
         index = np.full(len(rows.names), OTHER_SCHEME, np.int32)
         if rows.broken.count or rows.posted:
             used = np.unique(rows.page)
@@ -100,9 +115,15 @@ class History:
         return indices
 
     def _take_broken(self, rows: Rows, path: Path) -> None:
-        self._broken += rows.broken.count
-        for line, why in rows.broken.lines[: MOST_SHOWN - len(self._broken_lines)]:
-            self._broken_lines.append(f"{visible(path.name)}, line {line}: {why}")
+        seen = len(rows.time) + rows.broken.count + rows.posted
+        known = self._broken
+        more = rows.broken.lines[: MOST_SHOWN - len(known.lines)]
+        self._broken = BrokenRows(
+            known.count + rows.broken.count,
+            known.of + seen,
+            (*known.lines, *more),
+            (*known.files, *(visible(path.name) for _ in more)),
+        )
 
     def change_log(self) -> ChangeLog:
         """The rows as times of changes.
@@ -113,8 +134,10 @@ class History:
             If there are none.
         """
         urls, page, time, state, _ = self._in_order()
-        kept = self._with_content(state) & starts_anew(page, time)
-        return ChangeLog(urls, page[kept], time[kept], self.notes())
+        told = self._with_content(state)
+        kept = told & starts_anew(page, time)
+        repeated = int(told.sum() - kept.sum())
+        return ChangeLog(urls, page[kept], time[kept], **self._of_all(repeated))
 
     def visit_log(self) -> VisitLog:
         """The rows as visits, each with what it found.
@@ -151,11 +174,20 @@ class History:
             visits.page,
             visits.time,
             changed,
-            self.notes(),
             further,
             visits.contradicted,
             visits.compared,
+            **self._of_all(visits.repeated),
         )
+
+    def _of_all(self, repeated: int) -> dict[str, Any]:
+        """What logs of visits and of changes have both."""
+        return {
+            "broken": self._broken,
+            "left_out": self._counted(),
+            "repeated": repeated,
+            "dated": False not in self._dated,
+        }
 
     def _with_content(self, state: NDArray[np.int8]) -> NDArray[np.bool_]:
         """Which rows tell of a content; the others are counted."""
@@ -174,34 +206,36 @@ class History:
     ]:
         """URLs by name, and the columns by page and time."""
         if not self._index:
-            left_out = "".join(f". {note.removesuffix('.')}" for note in self.notes())
-            raise ScenarioError("", MISSING, f"the logs hold no row with a URL{left_out}")
+            allowed = f"the logs hold no row with a URL{self.said()}"
+            raise ScenarioError("", MISSING, allowed)
         names = list(self._index)
         self._index.clear()
+        page = _joined(self._pages, np.int32)
+        time = _joined(self._times, np.float64)
+        state = _joined(self._states, np.int8)
+        if self._key is not None:
+            page, names = _with_one_spelling(page, time, state, names, self._key)
         by_name = sorted(range(len(names)), key=names.__getitem__)
         urls = np.empty(len(names), object)
         urls[:] = [names[place] for place in by_name]
         rank = np.empty(len(names), np.int32)
         rank[by_name] = np.arange(len(names), dtype=np.int32)
-        page = rank[_joined(self._pages, np.int32)]
-        time = _joined(self._times, np.float64)
+        page = rank[page]
         order = np.lexsort((time, page))
         page = page[order]
         time = time[order]
-        state = _joined(self._states, np.int8)[order]
+        state = state[order]
         digest = _joined(self._digests, np.uint64)[order]
         return urls, page, time, state, digest
 
-    def notes(self) -> tuple[str, ...]:
+    def said(self) -> str:
+        """All that was left out, to go on with after a refusal without its full stop."""
+        notes = (*self._broken.notes(), *self._counted())
+        return "".join(f". {note.removesuffix('.')}" for note in notes)
+
+    def _counted(self) -> tuple[str, ...]:
         """What was counted and what is in doubt, in sentences."""
         notes = []
-        if self._broken:
-            are = "is" if self._broken == 1 else "are"
-            notes.append(f"{self._broken} of {self._seen} rows {are} broken and left out.")
-            notes += [f"{line}." for line in self._broken_lines]
-            more = self._broken - len(self._broken_lines)
-            if more > 0:
-                notes.append(f"… and {more} more.")
         for number, what in (
             (
                 self._left_out["nothing"],
@@ -227,6 +261,29 @@ class History:
             for zone in sorted(self._zones)
         ]
         return tuple(notes)
+
+
+def _with_one_spelling(
+    page: NDArray[np.int32],
+    time: Array,
+    state: NDArray[np.int8],
+    names: Sequence[str],
+    key: Callable[[str], str],
+) -> tuple[NDArray[np.int32], list[str]]:
+    """The pages of rows whose spellings are put together, and what each is called.
+
+    It is called as it was spelled when it last answered with a content, else as it was last seen.
+    """
+    index: dict[str, int] = {}
+    of_name = np.array([index.setdefault(key(name), len(index)) for name in names], np.int32)
+    by_name = np.array(sorted(range(len(names)), key=names.__getitem__))
+    chosen = np.zeros(len(index), np.int64)
+    chosen[of_name[by_name]] = by_name  # of several for one place the last one stays, here as below
+    rank = np.empty(len(names), np.int64)
+    rank[by_name] = np.arange(len(names))
+    order = np.lexsort((rank[page], time, state >= UNTOLD))
+    chosen[of_name[page[order]]] = page[order]
+    return of_name[page], [names[place] for place in chosen.tolist()]
 
 
 def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
@@ -328,6 +385,7 @@ class _Visits:
         starts = np.flatnonzero(starts_anew(page, time))
         self.page = page[starts]
         self.time = time[starts]
+        self.repeated = len(page) - len(starts)
         if len(starts) == len(page):
             self._state = state
             self._low = digest

@@ -31,8 +31,13 @@ class JsonRows:
     broken: Broken = field(default_factory=Broken)
 
     def take(self, line: int, row: object) -> None:
-        """One more, if it is an object."""
-        if isinstance(row, dict):
+        """One more, if it is an object; the answer of a search holds several."""
+        hits = row.get("hits") if isinstance(row, dict) else None
+        found = hits.get("hits") if isinstance(hits, dict) else None
+        if isinstance(found, list):
+            for each in found:
+                self.take(line, each)
+        elif isinstance(row, dict):
             self.lines.append(line)
             self.rows.append(row)
         else:
@@ -43,6 +48,7 @@ def json_rows(parts: Iterator[Block], path: Path) -> Iterator[JsonRows]:
     """The objects of a file of JSON Lines, or of a JSON array.
 
     An array of arrays, the first of which names the fields, is a table too; CDX servers give it.
+    Objects may also stand on several lines each, as Elasticsearch writes what a search found.
 
     Raises
     ------
@@ -52,6 +58,9 @@ def json_rows(parts: Iterator[Block], path: Path) -> Iterator[JsonRows]:
     for block in parts:
         if block.text.lstrip()[:1] == b"[":
             yield _rows_of_array(block, parts, path)
+            return
+        if block.text.lstrip().partition(b"\n")[0].strip() == b"{":
+            yield _rows_of_tall_objects(block, parts)
             return
         rows = JsonRows()
         for offset, line in enumerate(block.text.split(b"\n")[:-1]):
@@ -66,6 +75,25 @@ def take_line(rows: JsonRows, line: int, text: bytes) -> None:
         rows.take(line, json.loads(text.decode("utf-8", "backslashreplace")))
     except (ValueError, RecursionError):
         rows.broken.add(1, [(line, _NO_JSON)])
+
+
+def _rows_of_tall_objects(block: Block, parts: Iterator[Block]) -> JsonRows:
+    """The objects of a file in which each has several lines."""
+    text = b"".join([block.text, *(part.text for part in parts)])
+    left = text.decode("utf-8", "backslashreplace").strip()
+    rows = JsonRows()
+    decoder = json.JSONDecoder()
+    line = block.first
+    while left:
+        try:
+            row, end = decoder.raw_decode(left)
+        except (ValueError, RecursionError):
+            rows.broken.add(1, [(line, _NO_JSON)])
+            break
+        rows.take(line, row)
+        line += left.count("\n", 0, end) + 1
+        left = left[end:].lstrip()
+    return rows
 
 
 def _rows_of_array(block: Block, parts: Iterator[Block], path: Path) -> JsonRows:

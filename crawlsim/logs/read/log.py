@@ -5,13 +5,17 @@ Neither depends on the order of the rows, on how they are split into files, or o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crawlsim.logs.read.columns import starts_anew
+from scenarios import ScenarioError
 from scenarios.arrays import Array
+from scenarios.text import counted
 
 
 class FurtherVisits(NamedTuple):
@@ -40,6 +44,37 @@ NO_FURTHER = FurtherVisits(np.empty(0, np.int32), np.empty(0), np.empty(0, np.in
 
 
 @dataclass(frozen=True)
+class BrokenRows:
+    """Rows that could not be read: how many of how many, and the first of them.
+
+    Attributes
+    ----------
+    count, of : int
+        Of all rows, these included.
+    lines : tuple of (int, str)
+        Line in its file, from 1, and what is wrong there; at most `MOST_SHOWN`.
+    files : tuple of str
+        The file of each line.
+    """
+
+    count: int = 0
+    of: int = 0
+    lines: tuple[tuple[int, str], ...] = ()
+    files: tuple[str, ...] = ()
+
+    def notes(self) -> list[str]:
+        """The same in sentences."""
+        if not self.count:
+            return []
+        are = "is" if self.count == 1 else "are"
+        notes = [f"{self.count} of {self.of} rows {are} broken and left out."]
+        for (line, why), name in zip(self.lines, self.files, strict=True):
+            notes.append(f"{name}, line {line}: {why}.")
+        more = self.count - len(self.lines)
+        return [*notes, f"… and {more} more."] if more > 0 else notes
+
+
+@dataclass(frozen=True)
 class Log:
     """Rows of a log by page and time.
 
@@ -50,12 +85,33 @@ class Log:
     page : ndarray of int, shape (rows,)
         Index into `urls`, not decreasing.
     time : ndarray, shape (rows,)
-        Seconds since 1970-01-01 UTC, increasing within a page.
+        Increasing within a page: seconds since 1970-01-01 UTC, or plain numbers where `dated` is
+        False.
+    broken : BrokenRows
+    left_out : tuple of str
+        What else was counted and what is in doubt, in sentences.
+    repeated : int
+        Rows at the page and time of another row, with which they are one.
+    dated : bool
     """
 
     urls: NDArray[np.object_]
     page: NDArray[np.int32]
     time: Array
+    broken: BrokenRows = field(default=BrokenRows(), kw_only=True)
+    left_out: tuple[str, ...] = field(default=(), kw_only=True)
+    repeated: int = field(default=0, kw_only=True)
+    dated: bool = field(default=True, kw_only=True)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out and what is in doubt, in sentences."""
+        return (*self.broken.notes(), *self.left_out)
+
+    def refused(self, allowed: str) -> ScenarioError:
+        """Why nothing is made of the log, with what was left out of it."""
+        notes = "".join(f" {note}" for note in self.notes)
+        return ScenarioError("log", counted(len(self.urls), "URL"), f"{allowed}.{notes}")
 
     def where(self, kept: NDArray[np.bool_]) -> Self:
         """Some of the rows."""
@@ -84,8 +140,6 @@ class VisitLog(Log):
         As those of `Log`.
     changed : ndarray of bool, shape (visits,)
         Whether the visit found another state than the visit before; False for the first of a page.
-    notes : tuple of str
-        What was counted and what is in doubt, in sentences.
     further : FurtherVisits
     contradicted, compared : int
         Visits at which a digest and a sign of a change say different things, of those at which both
@@ -95,11 +149,33 @@ class VisitLog(Log):
     """
 
     changed: NDArray[np.bool_]
-    notes: tuple[str, ...] = ()
     further: FurtherVisits = NO_FURTHER
     contradicted: int = 0
     compared: int = 0
     is_of_sitemaps: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        urls: Sequence[str],
+        page: NDArray[np.int32],
+        time: Array,
+        changed: NDArray[np.bool_],
+        *,
+        dated: bool = True,
+    ) -> Self:
+        """The log of rows in any order; those of a page at one time are one, changed if one is."""
+        order = np.lexsort((time, page))
+        starts = np.flatnonzero(starts_anew(page[order], time[order]))
+        any_changed = np.logical_or.reduceat(changed[order], starts) if len(starts) else changed
+        return cls(
+            np.array(urls, object),
+            page[order][starts],
+            time[order][starts],
+            any_changed,
+            repeated=len(order) - len(starts),
+            dated=dated,
+        )
 
     def where(self, kept: NDArray[np.bool_]) -> Self:
         """Some of the visits; all that say nothing of changes."""
@@ -124,8 +200,34 @@ class ChangeLog(Log):
     ----------
     urls, page, time
         As those of `Log`.
-    notes : tuple of str
-        As of `VisitLog`.
     """
 
-    notes: tuple[str, ...] = ()
+    @classmethod
+    def of(
+        cls, urls: Sequence[str], page: NDArray[np.int32], time: Array, *, dated: bool = True
+    ) -> Self:
+        """The log of rows in any order; those of a page at one time are one."""
+        order = np.lexsort((time, page))
+        kept = order[starts_anew(page[order], time[order])]
+        repeated = len(order) - len(kept)
+        names = np.array(urls, object)
+        return cls(names, page[kept], time[kept], repeated=repeated, dated=dated)
+
+
+@dataclass(frozen=True)
+class NumberLog:
+    """Times of deliveries, or sizes, in the order of the file.
+
+    Attributes
+    ----------
+    values : ndarray, shape (rows,)
+        Seconds since 1970-01-01 UTC where they are dates.
+    of_times : bool
+    broken : BrokenRows
+    dated : bool
+    """
+
+    values: Array
+    of_times: bool
+    broken: BrokenRows = BrokenRows()
+    dated: bool = False

@@ -13,6 +13,7 @@ from crawlsim.logs.read.columns import DIGESTS, places_of
 from crawlsim.logs.read.csv_lines import Block, header_of, separator_hint, table_of
 from crawlsim.logs.read.json_rows import JsonRows, columns_of, json_rows
 from crawlsim.logs.read.rows import Columns, Rows, rows_of
+from crawlsim.logs.read.times import Times
 from scenarios.errors import MISSING, ScenarioError
 
 Kind = Literal["visits", "changes"]
@@ -53,13 +54,33 @@ def needed_places(
         raise ScenarioError("header", ",".join(header), allowed, str(path))
     if {"digest", "changed"} & set(places):
         return places, "visits"
-    if kind == "visits" or (kind is None and len(header) > len({"url", "time"})):
+    others = {"status", "mime", "method"} & set(places)
+    is_named_url = header[places["url"]].strip().lower() != "page"
+    looks_visited = others or (is_named_url and len(header) > len({"url", "time"}))
+    if kind == "visits" or (kind is None and looks_visited):
         allowed = (
             "visits need a column digest or changed, to tell which found a change; if the times "
             "are those of changes, say --kind changes"
         )
         raise ScenarioError("header", ",".join(header), allowed, str(path))
     return places, "changes"
+
+
+def places_without_header(fields: Sequence[str], kind: Kind | None) -> dict[str, int] | None:
+    """Where the columns are if the first line is a row already: page, time, and changed of visits.
+
+    Returns
+    -------
+    dict or None
+        None where the kind is not said, or the line is no row.
+    """
+    import pandas as pd
+
+    names = ("url", "time", "changed") if kind == "visits" else ("url", "time")
+    if kind is None or len(fields) < len(names) or {"url", "time"} <= set(known_places(fields)):
+        return None
+    is_time = np.isfinite(Times()(pd.Series([fields[1]], dtype="str")))[0]
+    return {name: place for place, name in enumerate(names)} if is_time else None
 
 
 def csv_columns(
@@ -91,9 +112,16 @@ def read_csv(parts: Iterator[Block], path: Path, kind: Kind | None) -> tuple[Kin
     """The rows of a CSV file with a header, and whether they are visits or changes."""
     first = next(parts)
     header = header_of(first, path)
-    places, kind = needed_places(header, path, kind)
-    rest = chain([first.without_first_line()], parts)
-    return kind, (rows_of(Columns(**each)) for each in csv_columns(rest, len(header), places))
+    names: Mapping[str, str] = {}
+    places = places_without_header(header, kind)
+    if places is None:
+        places, kind = needed_places(header, path, kind)
+        names = {what: header[place].strip().lower() for what, place in places.items()}
+        first = first.without_first_line()
+    assert kind is not None
+    times = Times()
+    columns = csv_columns(chain([first], parts), len(header), places)
+    return kind, (rows_of(Columns(**each, names=names), seconds=times) for each in columns)
 
 
 def read_json(parts: Iterator[Block], path: Path, kind: Kind | None) -> tuple[Kind, Iterator[Rows]]:
@@ -108,8 +136,9 @@ def read_json(parts: Iterator[Block], path: Path, kind: Kind | None) -> tuple[Ki
         raise ScenarioError("", MISSING, allowed, str(path))
     places, kind = needed_places(keys_of(first), path, kind)
 
-    together = chain([first], chunks)
-    return kind, (rows_of(Columns(**json_columns(each, known_places, places))) for each in together)
+    times = Times()
+    columns = (json_columns(each, known_places, places) for each in chain([first], chunks))
+    return kind, (rows_of(Columns(**each), seconds=times) for each in columns)
 
 
 def json_columns(

@@ -16,6 +16,10 @@ _OF_PAGES = ("http", "https", "ftp")
 _HOST_AND_PORT = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{1,5}(?:[/?#]|$)")
 _CONTROL = re.compile(rf"[\t\n]|{ACTING.pattern}")
 _PLAIN = re.compile("https?://[!-~]*")
+_OF_THE_WEB = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[^/?#]+)(?P<rest>.*)", re.IGNORECASE | re.DOTALL
+).fullmatch
+_PORTS = {"http": ":80", "https": ":443"}
 _UNSEEN = "\u200b-\u200f\u2060\ufeff"
 _WIDE = "\uff1d\uff0b\uff0d\uff20"
 """The signs of formulas as wide as East Asian letters, which some spreadsheets read alike."""
@@ -44,6 +48,20 @@ def page_named(name: str) -> str | int:
     elif scheme[1].lower() not in _OF_PAGES:
         return OTHER_SCHEME
     return spelled(name)
+
+
+def site_key(name: str) -> str:
+    """What the usual spellings of a page have in common.
+
+    They are ``http`` and ``https``, with ``www.`` and without, with the port that the scheme has
+    anyway, with an empty query, and of a home page with a slash and without.
+    """
+    found = _OF_THE_WEB(name)
+    if found is None:
+        return name
+    host = found["host"].lower().removesuffix(_PORTS[found["scheme"].lower()])
+    rest = found["rest"].removesuffix("?")
+    return f"//{host.removeprefix('www.')}{rest or '/'}"
 
 
 def spelled(name: str) -> str:

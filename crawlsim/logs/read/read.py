@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from crawlsim.logs.read.csv_lines import Block, blocks
+from crawlsim.logs.read.csv_lines import Block, blocks, from_first_line
 from crawlsim.logs.read.forms import FORMS, form_of
 from crawlsim.logs.read.history import History
 from crawlsim.logs.read.log import ChangeLog, VisitLog
 from crawlsim.logs.read.named import Kind
+from crawlsim.logs.read.page_names import site_key
 from crawlsim.logs.read.parquet import is_parquet, read_parquet
 from crawlsim.logs.read.rows import Rows
 from scenarios.base import one_of
 from scenarios.errors import MISSING, ScenarioError
 
+PAGES: Mapping[str, Callable[[str], str] | None] = {"exact": None, "site-key": site_key}
+"""What spellings of a URL have in common that are one page; None: each is its own."""
+
 _PARQUET = "common-crawl"
 
 
 def read_logs(
-    paths: Sequence[str | Path], *, form: str | None = None, kind: Kind | None = None
+    paths: Sequence[str | Path],
+    *,
+    form: str | None = None,
+    kind: Kind | None = None,
+    pages: str = "exact",
+    begun: Iterator[Block] | None = None,
 ) -> VisitLog | ChangeLog:
     """The history that some logs hold together.
 
@@ -37,6 +46,10 @@ def read_logs(
     kind : str, optional
         Whether times without a digest are those of changes ("changes", the default); with a digest
         they are always those of visits.
+    pages : {"exact", "site-key"}
+        Whether each spelling of a URL is a page, or those with one `site_key` together.
+    begun : iterator of Block, optional
+        The only file, from its first line on, if it was opened already: a pipe is read once.
 
     Raises
     ------
@@ -45,14 +58,16 @@ def read_logs(
     """
     if form is not None and form not in FORMS:
         raise ScenarioError("--from", form, f"must be {one_of(form, FORMS)}")
+    if pages not in PAGES:
+        raise ScenarioError("--pages", pages, f"must be {one_of(pages, PAGES)}")
     if not paths:
         raise ScenarioError("", MISSING, "no log is given")
-    history = History()
+    history = History(PAGES[pages])
     kinds: dict[Kind, Path] = {}
     dumps: list[str] = []
     is_log = False
     for path in map(Path, paths):
-        read = [_read_file(file, form, kind, history) for file in _files_of(path)]
+        read = [_read_file(file, form, kind, history, begun) for file in files_of(path)]
         kinds |= {found_kind: path for found_kind, _ in read if found_kind is not None}
         shown = [name for _, name in read if FORMS[name].dump]
         # The files of a folder are parts of one dump, but sitemaps are of many times.
@@ -61,8 +76,7 @@ def read_logs(
     if len(dumps) == 1 and not is_log:
         what = FORMS[dumps[0]].dump
         allowed = f"one {what} says only how each page was last seen; two or more are needed"
-        allowed = " ".join([f"{allowed}.", *history.notes()]) if history.notes() else allowed
-        raise ScenarioError("", MISSING, allowed, str(paths[0]))
+        raise ScenarioError("", MISSING, allowed + history.said(), str(paths[0]))
     if len(kinds) > 1:
         allowed = f"holds times of changes, and {kinds['visits']} holds visits: not one history"
         raise ScenarioError("", MISSING, allowed, str(kinds["changes"]))
@@ -79,21 +93,7 @@ def read_logs(
     return replace(log, is_of_sitemaps=is_of_sitemaps)
 
 
-def form_of_file(path: Path) -> str:
-    """The format of a file by what it holds; "csv" for an empty one.
-
-    Raises
-    ------
-    ScenarioError
-        If it cannot be read or is no log.
-    """
-    if is_parquet(path):
-        return _PARQUET
-    first = next(_from_first_line(blocks(path, json=True)), None)
-    return "csv" if first is None else form_of(first, path)
-
-
-def _files_of(path: Path) -> list[Path]:
+def files_of(path: Path) -> list[Path]:
     """The file itself, or the files of a folder without hidden ones and marks of success."""
     try:
         if not path.is_dir() or is_parquet(path):
@@ -109,7 +109,11 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def _read_file(
-    path: Path, form: str | None, kind: Kind | None, history: History
+    path: Path,
+    form: str | None,
+    kind: Kind | None,
+    history: History,
+    begun: Iterator[Block] | None,
 ) -> tuple[Kind | None, str]:
     """Read one file into the history.
 
@@ -129,7 +133,7 @@ def _read_file(
     if is_parquet(path) and name in (_PARQUET, "csv"):
         found_kind, rows = read_parquet(path, kind)
     else:
-        parts = _from_first_line(blocks(path, json=True))
+        parts = begun or from_first_line(blocks(path, json=True))
         first = next(parts, None)
         if first is None:
             return None, "csv"
@@ -137,16 +141,6 @@ def _read_file(
         found_kind, rows = FORMS[name].read(chain([first], parts), path, kind)
     _take(rows, path, history)
     return found_kind, name
-
-
-def _from_first_line(parts: Iterator[Block]) -> Iterator[Block]:
-    """The blocks from the first line on that is not blank."""
-    for block in parts:
-        while block.text and not block.text.partition(b"\n")[0].strip():
-            block = block.without_first_line()
-        if block.text:
-            yield block
-            yield from parts
 
 
 def _take(rows: Iterator[Rows], path: Path, history: History) -> None:

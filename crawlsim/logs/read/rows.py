@@ -6,7 +6,7 @@ sign of a change those that the format has. Ten million rows are never ten milli
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawlsim.logs.read.columns import (
-    DATE_FORM,
     NO_SIGN,
     UNSAID,
     broken_rows,
@@ -22,7 +21,7 @@ from crawlsim.logs.read.columns import (
     codes_of,
 )
 from crawlsim.logs.read.csv_lines import Broken
-from crawlsim.logs.read.times import doubtful_zones, seconds_of
+from crawlsim.logs.read.times import NO_TIME, Times, doubtful_zones, seconds_of
 from scenarios.arrays import Array
 
 NAMED, FAILED, MOVED, REFUSED, UNTOLD, OPENING, SAME, CHANGED, DIGEST, REVISIT, STAMPED = range(11)
@@ -39,7 +38,7 @@ _KINDS_OF_DIGESTS = ("sha1:", "md5:", "sha256:", "sha512:")
 _REVISIT = "warc/revisit"
 _WHY = {
     "url": "is no name",
-    "time": f"is no time; write {DATE_FORM}",
+    "time": NO_TIME,
     "status": "is no status",
     "changed": NO_SIGN,
 }
@@ -58,7 +57,7 @@ class Rows:
     page : ndarray of int, shape (rows,)
         Index into `names`.
     time : ndarray, shape (rows,)
-        Seconds since 1970-01-01 UTC.
+        Seconds since 1970-01-01 UTC, or plain numbers where `dated` is False.
     state : ndarray of int, shape (rows,)
         `NAMED` to `STAMPED`.
     digest : ndarray of uint64, shape (rows,)
@@ -73,6 +72,7 @@ class Rows:
         Abbreviations of zones that are ambiguous.
     notes : tuple of str
         What else is to be said of the file.
+    dated : bool
     """
 
     names: Sequence[str]
@@ -85,6 +85,7 @@ class Rows:
     posted: int = 0
     zones: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    dated: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,8 @@ class Columns:
     status, mime, digest, changed, method : pandas.Series, optional
     broken : Broken
         Lines that have no such columns.
+    names : mapping
+        What the file calls the columns that it does not call so.
     """
 
     lines: NDArray[np.int64]
@@ -110,6 +113,7 @@ class Columns:
     changed: Any = None
     method: Any = None
     broken: Broken = field(default_factory=Broken)
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def http_state(status: str) -> int:
@@ -148,7 +152,7 @@ def rows_of(
     states : callable, optional
         What a status says.
     seconds : callable, optional
-        Times as seconds since 1970-01-01 UTC.
+        Times as seconds since 1970-01-01 UTC, or as the `Times` of the file read them.
     """
     codes, names = codes_of(columns.url)
     time = seconds(columns.time)
@@ -174,8 +178,20 @@ def rows_of(
     is_digested = columns.digest is not None or columns.changed is not None
     state[undigested] = UNTOLD if is_digested else OPENING
     state[(state == REVISIT) & (digest == 0)] = SAME
-    entries = {name: getattr(columns, name) for name in bad}
-    is_broken, broken = broken_rows(columns.lines, entries, bad, lambda name, _: _WHY[name])
+    called = {name: columns.names.get(name, name) for name in bad}
+    times = seconds if isinstance(seconds, Times) else None
+
+    def why(name: str, text: str) -> str:
+        if times is not None and name == called["time"]:
+            return times.why_not(text)
+        return next(_WHY[what] for what in bad if called[what] == name)
+
+    is_broken, broken = broken_rows(
+        columns.lines,
+        {called[name]: getattr(columns, name) for name in bad},
+        {called[name]: places for name, places in bad.items()},
+        why,
+    )
     broken.add(columns.broken.count, columns.broken.lines)
     posted: NDArray[np.bool_] = np.zeros(len(time), bool)
     if columns.method is not None:
@@ -191,6 +207,7 @@ def rows_of(
         int((undigested & good).sum()) if is_digested else 0,
         int((posted & ~is_broken).sum()),
         frozenset(doubtful_zones(columns.time)) if _are_java(columns.time) else frozenset(),
+        dated=times is None or times.dated is not False,
     )
 
 

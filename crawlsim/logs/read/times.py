@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crawlsim.logs.read.columns import MONDAY, instants, since_epoch
+from crawlsim.logs.read.columns import (
+    DATE_FORM,
+    MONDAY,
+    instants,
+    numbers,
+    since_epoch,
+    why_no_number,
+)
 from scenarios.arrays import Array
 
 _SECONDS = (1e8, 1e11)
@@ -84,6 +91,45 @@ DOUBTFUL_ZONES: Mapping[str, str] = {
     "IST": "India Standard Time",
 }
 """Abbreviations that other parts of the world use too, and what they are taken for."""
+
+
+NO_TIME = f"is no time; write {DATE_FORM}"
+"""What is wrong with an entry that `seconds_of` does not know."""
+
+
+class Times:
+    """The times of one file: dates, or plain numbers that no date can be.
+
+    The first time that can be read decides which, but a number among times most of which are dates
+    is a mistake.
+
+    Attributes
+    ----------
+    dated : bool or None
+        None until a time was read.
+    """
+
+    def __init__(self) -> None:
+        self.dated: bool | None = None
+
+    def __call__(self, column: Any) -> Array:
+        """Seconds since 1970-01-01 UTC, or the numbers; NaN for what is neither."""
+        if self.dated is False:
+            return numbers(column)
+        seconds = seconds_of(column)
+        if self.dated is None:
+            counts = numbers(column) if np.isnan(seconds).any() else seconds
+            either = np.flatnonzero(np.isfinite(seconds) | np.isfinite(counts))
+            if len(either):
+                dates = np.isfinite(seconds)
+                self.dated = bool(dates[either[0]]) or 2 * int(dates.sum()) > len(either)
+            if self.dated is False:
+                return counts
+        return seconds
+
+    def why_not(self, text: str) -> str:
+        """What is wrong with an entry that is NaN."""
+        return why_no_number(text) if self.dated is False else NO_TIME
 
 
 def seconds_of(column: Any, in_cdx: bool = False) -> Array:

@@ -13,7 +13,9 @@ import pytest
 
 from crawlsim.fitting import Fit, Options, Trace, fit
 from crawlsim.logs.fit.clocks import clock_step, fill_steps
-from crawlsim.logs.read.csv_lines import Broken
+from crawlsim.logs.fit.trace import UNITS
+from crawlsim.logs.read.columns import MONDAY
+from crawlsim.scheduling import ChangeLog
 
 DAY = 86_400.0
 
@@ -23,10 +25,14 @@ def fit_of(
 ) -> Fit:
     """A fit of changes whose times are rounded down to steps of a clock, in days."""
     values = np.floor(seconds / step) * step / DAY
-    names = tuple(f"p{n}" for n in range(int(page.max()) + 1))
-    nothing = np.empty(0, dtype=bool)
-    trace = Trace("changes", values, page.astype(np.int32), names, nothing, True, "day", Broken())
-    return fit(trace, options)
+    names = [f"p{n}" for n in range(int(page.max()) + 1)]
+    return fit(trace_of(values, page.astype(np.int32), names), options)
+
+
+def trace_of(values: np.ndarray, page: np.ndarray, names: list[str], unit: str = "day") -> Trace:
+    """Changes at dates, given as the trace counts them."""
+    since_1970 = values * UNITS[unit] - MONDAY
+    return Trace(ChangeLog.of(names, page, since_1970), unit)
 
 
 def poisson(pages: int, each: float, years: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -158,8 +164,7 @@ def source_by_clock(
     times = np.sort(rng.uniform(0.0, updates / rate, rng.poisson(updates)))
     values = np.floor(times / step) * step if digits is None else np.round(times, digits)
     page = np.zeros(len(values), np.int32)
-    nothing = np.empty(0, dtype=bool)
-    return Trace("changes", values, page, ("p",), nothing, True, "day", Broken())
+    return trace_of(values, page, ["p"])
 
 
 CONSTANT = Options(section="source", pieces=1)
@@ -219,10 +224,9 @@ def test_the_rate_knows_what_a_clock_hides() -> None:
 def test_bursts_are_seen_through_a_clock() -> None:
     trace = source_by_clock(11, 20_000, 100.0, 1e-3)
     rng = np.random.default_rng(11)
-    twice = np.concatenate([trace.values, trace.values + rng.integers(1, 20, trace.rows) * 1e-3])
-    twice = np.round(np.sort(twice), 3)
-    page = np.zeros(len(twice), np.int32)
-    found = fit(replace(trace, values=twice, page=page), CONSTANT)
+    later = trace.values + rng.integers(1, 20, len(trace.values)) * 1e-3
+    twice = np.round(np.sort(np.concatenate([trace.values, later])), 3)
+    found = fit(trace_of(twice, np.zeros(len(twice), np.int32), ["p"]), CONSTANT)
     assert found.summary["verdict"] == "not poisson"
 
 
@@ -239,8 +243,7 @@ def test_steps_at_a_break_are_in_their_own_piece() -> None:
     times = rng.uniform(0.0, 3500.0, 3000)
     values = np.floor(times[times % 7.0 < 5.0] * 24) / 24 - 1e-12
     page = np.zeros(len(values), np.int32)
-    nothing = np.empty(0, dtype=bool)
-    trace = Trace("changes", values, page, ("p",), nothing, True, "day", Broken())
+    trace = trace_of(values, page, ["p"])
     found = fit(trace, replace(CONSTANT, pieces=7))
     assert [found.find("update_rate", f"from {day}").estimate for day in (5, 6)] == [0.0, 0.0]
     assert found.summary["verdict"] == "poisson"
@@ -259,8 +262,7 @@ def test_a_deviation_that_does_nothing_is_called_so() -> None:
     """Gaps of a gamma law of shape 1.02: no chance among a million, and a distance of 0.003."""
     gaps = np.random.default_rng(14).gamma(1.02, 1 / 1.02, 1_000_000)
     page = np.zeros(len(gaps), np.int32)
-    nothing = np.empty(0, dtype=bool)
-    trace = Trace("changes", np.cumsum(gaps), page, ("p",), nothing, True, "second", Broken())
+    trace = trace_of(np.cumsum(gaps), page, ["p"], "second")
     found = fit(trace, replace(CONSTANT, period=1000.0))
     assert found.summary["verdict"] == "nearly poisson"
     assert found.summary["poisson"] is False

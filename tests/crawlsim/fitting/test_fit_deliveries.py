@@ -18,13 +18,11 @@ from crawlsim.logs.fit.order_two import (
     gap_moments,
     map_of_order_two,
 )
-from crawlsim.logs.read.csv_lines import Broken
+from crawlsim.logs.read.log import NumberLog
 
 
 def fit_of(times: np.ndarray, **options: Any) -> Fit:
-    nothing = np.empty(0, np.int32)
-    names = ("deliveries", times, nothing, (), nothing.astype(bool), False, "second", Broken())
-    return fit(Trace(*names), Options(**options))
+    return fit(Trace(NumberLog(times, of_times=True), "second"), Options(**options))
 
 
 def poisson_batches(rng: np.random.Generator, within: float) -> np.ndarray:

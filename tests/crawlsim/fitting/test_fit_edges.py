@@ -13,27 +13,24 @@ from crawlsim.logs.fit.gap_likelihood import log_likelihood_of_gaps
 from crawlsim.logs.fit.order_two import Process, fit_modulated, likelihood_of
 from crawlsim.logs.fit.page_changes import pages_around
 from crawlsim.logs.fit.poisson_verdict import Burstiness, Clock
-from crawlsim.logs.fit.reading import Kind, Trace
 from crawlsim.logs.fit.result import Options, rows_in_window
 from crawlsim.logs.fit.source_changes import fit_source, periodic_intensity
-from crawlsim.logs.read.csv_lines import Broken
+from crawlsim.logs.fit.trace import Kind, Trace
+from crawlsim.logs.read.log import ChangeLog, NumberLog, VisitLog
 from experiments.windows import TrainAndTest
 
 
 def trace_of(
     kind: Kind, values: list[float], page: list[int] | None = None, changed: list[int] | None = None
 ) -> Trace:
-    pages = tuple(f"p{number}" for number in sorted(set(page or [])))
-    return Trace(
-        kind,
-        np.array(values, float),
-        np.array(page or [], np.int32),
-        pages,
-        np.array(changed or [], bool),
-        dated=False,
-        time_unit="day",
-        broken=Broken(),
-    )
+    times = np.array(values, float)
+    if page is None:
+        return Trace(NumberLog(times, kind == "deliveries"), "day")
+    names = [f"p{number}" for number in sorted(set(page))]
+    rows = (names, np.array(page, np.int32), times)
+    if changed is None:
+        return Trace(ChangeLog.of(*rows, dated=False), "day")
+    return Trace(VisitLog.of(*rows, np.array(changed, bool), dated=False), "day")
 
 
 def test_rows_at_both_ends_of_a_window_are_in_it() -> None:

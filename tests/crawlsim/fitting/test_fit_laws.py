@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from crawlsim.fitting import fit, read_trace
 from crawlsim.logs.fit.batches import batches_of
 from crawlsim.logs.fit.deliveries import fit_deliveries
 from crawlsim.logs.fit.hyper_erlang import HyperErlang
@@ -68,6 +71,25 @@ def test_the_distance_is_that_of_the_distribution_functions() -> None:
         (0.04, "is rejected, but never off by more than 4.2"),
     ):
         assert f"The law {words}" in quality_words(Quality(0.042, p_value))
+
+
+def test_mean_variation_and_tail_of_law_and_data_stand_side_by_side(tmp_path: Path) -> None:
+    """The tail of the law against the integral of its density, that of the data by counting."""
+    values = np.sort(two_peaks(np.random.default_rng(58), 1000.0, 1000))
+    path = tmp_path / "sizes.csv"
+    path.write_text("\n".join(["bytes", *map(repr, values.tolist())]))
+    found = fit(read_trace(path))
+    law = found.details.best.law
+    tail = law.quantile(0.99)
+    assert law.survival(tail) == pytest.approx(0.01, rel=1e-9)
+    assert HyperErlang((1.0,), (1,), (2.0,)).quantile(0.99) == pytest.approx(np.log(100) / 2)
+    of_data = found.summary["quantile_99"]
+    assert values[988] <= of_data <= values[990]
+    assert found.summary["candidates"][0]["quantile_99"] == pytest.approx(tail)
+    first, second, *_ = found.notes
+    assert f"99% below {tail:.4g}; of the data {values.mean():.4g}, " in first
+    assert f" and {of_data:.4g}." in first
+    assert "`empirical` draws the observations themselves" in second
 
 
 @pytest.mark.thorough

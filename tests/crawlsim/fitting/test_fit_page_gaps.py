@@ -10,7 +10,7 @@ from scipy import special, stats
 
 from crawlsim.fitting import Fit, Options, Trace, fit
 from crawlsim.logs.fit.poisson_tests import moments_of_logarithms, page_gaps, unevenness
-from crawlsim.logs.read.csv_lines import Broken
+from crawlsim.scheduling import ChangeLog
 
 Gaps = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -32,9 +32,8 @@ def fit_of(law: str, pages: int, seed: int, step: float = 0.0, until: str | None
         rows += [(time, page) for time in times[times < 365.0]]
     time, page = np.array(rows).T
     time = np.floor(time / step) * step if step else time
-    names = tuple(map(str, range(pages)))
-    nothing = np.empty(0, dtype=bool)
-    trace = Trace("changes", time, page.astype(np.int32), names, nothing, False, "day", Broken())
+    names = list(map(str, range(pages)))
+    trace = Trace(ChangeLog.of(names, page.astype(np.int32), time, dated=False), "day")
     return fit(trace, Options(section="pages", until=until))
 
 

@@ -37,9 +37,9 @@ def test_one_number_among_dates_is_a_broken_row(tmp_path: Path) -> None:
     trace = read(tmp_path, "page,time\na,soon\na,2020-01-01\na,5\na,2020-01-03\n")
     assert trace.dated
     assert np.diff(trace.values).tolist() == [2.0]
-    assert trace.broken.lines == [
-        (2, "time = 'soon' is no date, as other times are; write 2025-01-06T01:16"),
-        (4, "time = '5' is no date, as other times are; write 2025-01-06T01:16"),
+    assert list(trace.broken.lines) == [
+        (2, "time = 'soon' is no time; write 2025-01-06T01:16"),
+        (4, "time = '5' is no time; write 2025-01-06T01:16"),
     ]
 
 
@@ -47,7 +47,7 @@ def test_one_date_among_numbers_is_a_broken_row(tmp_path: Path) -> None:
     trace = read(tmp_path, "page,time\na,5\na,2020-01-01\na,7.5\n")
     assert not trace.dated
     assert trace.values.tolist() == [5.0, 7.5]
-    assert trace.broken.lines == [(3, "time = '2020-01-01' is no number")]
+    assert list(trace.broken.lines) == [(3, "time = '2020-01-01' is no number")]
 
 
 def test_the_first_value_decides_for_later_blocks(
@@ -61,11 +61,11 @@ def test_the_first_value_decides_for_later_blocks(
     assert trace.broken.count == 33
     assert trace.broken.lines[0] == (
         2,
-        "time = 'x' is neither a date, such as 2025-01-06T01:16, nor a number",
+        "time = 'x' is no time; write 2025-01-06T01:16",
     )
 
 
-@pytest.mark.parametrize("text", ["2020", "20200101", "now", "today", "2020-02-30", "12:30"])
+@pytest.mark.parametrize("text", ["2020", "now", "today", "2020-02-30", "12:30"])
 def test_what_is_no_date(text: str, tmp_path: Path) -> None:
     trace = read(tmp_path, f"page,time\na,2020-01-01\na,{text}\n")
     assert broken_lines(trace) == [3]
@@ -78,20 +78,22 @@ def test_blanks_around_a_date_do_no_harm(text: str, quote: str, tmp_path: Path) 
     assert np.diff(trace.values).tolist() == [1.0]
 
 
-def test_numbers_that_look_like_dates_are_doubted(tmp_path: Path) -> None:
-    days = read(tmp_path, "page,time\na,20200130\na,20200131\na,20200201\n")
-    assert days.doubts == (
-        "Times such as 20200130 are taken as numbers; if they are dates, write 2020-01-30.",
-    )
-    for text in ("20200130\na,20200131\na,20200299", "1\na,2\na,3", "20200130\na,20200131"):
-        assert read(tmp_path, f"page,time\na,{text}\n").doubts == ()
-    assert read(tmp_path, "size\n20200130\n20200131\n20200201\n").doubts == ()
+@pytest.mark.parametrize("header", ["page,time", "time"])
+def test_digits_of_a_day_and_unix_seconds_are_dates(header: str, tmp_path: Path) -> None:
+    """As in schedules; sizes are never dates."""
+    page = "a," if header != "time" else ""
+    days = read(tmp_path, f"{header}\n{page}20200130\n{page}20200131\n{page}1580601600\n")
+    assert days.dated
+    assert np.diff(days.values).tolist() == [1.0, 2.0]
+    for text in ("1\na,2\na,3", "20200299\na,1\na,2"):
+        assert not read(tmp_path, f"page,time\na,{text}\n").dated
+    assert read(tmp_path, "size\n20200130\n20200131\n").values.tolist() == [20200130, 20200131]
 
 
 @pytest.mark.parametrize("text", ["1e51", "-1e51", "1e-51", "inf", "nan", "1e400"])
 def test_numbers_that_nothing_can_reckon_with_are_broken(text: str, tmp_path: Path) -> None:
     trace = read(tmp_path, f"page,time\na,0\na,1e50\na,{text}\na,-1e-50\n")
-    assert trace.values.tolist() == [0.0, 1e50, -1e-50]
+    assert trace.values.tolist() == [-1e-50, 0.0, 1e50]
     assert broken_lines(trace) == [4]
     if text != "nan":
         assert "from 1e-50 to 1e+50" in trace.broken.lines[0][1]
@@ -136,7 +138,7 @@ def test_marks_and_ends_of_lines_make_no_difference(
     content = mark + end.join([b"page,time", b"a,1", b"b,2", b"a,3"])
     trace = read(tmp_path, gzip.compress(content) if packed else content)
     assert (trace.kind, trace.pages) == ("changes", ("a", "b"))
-    assert trace.values.tolist() == [1.0, 2.0, 3.0]
+    assert trace.values.tolist() == [1.0, 3.0, 2.0]
     assert trace.broken.count == 0
 
 
@@ -145,14 +147,15 @@ def test_different_names_that_are_no_utf8_stay_different(quote: bytes, tmp_path:
     names = ["café", "cafè"]
     rows = [quote + name.encode("latin-1") + quote + b",%d" % n for n, name in enumerate(names * 2)]
     trace = read(tmp_path, b"page,time\n" + b"\n".join(rows))
-    assert trace.pages == (r"caf\xe9", r"caf\xe8")
-    assert trace.page.tolist() == [0, 1, 0, 1]
+    assert trace.pages == (r"caf\xe8", r"caf\xe9")
+    assert trace.page.tolist() == [0, 0, 1, 1]
+    assert trace.values.tolist() == [1.0, 3.0, 0.0, 2.0]
 
 
 def test_a_line_with_a_nul_byte_is_broken(tmp_path: Path) -> None:
     for quoted in (b"c,4\n", b'"c",4\n', b'"c""d",4\n'):
         trace = read(tmp_path, b"page,time\na,1\na\0b,2\na,3\0\n" + quoted)
-        assert trace.broken.lines == [(3, "holds a NUL byte"), (4, "holds a NUL byte")]
+        assert list(trace.broken.lines) == [(3, "holds a NUL byte"), (4, "holds a NUL byte")]
         assert trace.values.tolist() == [1.0, 4.0]
 
 
@@ -174,9 +177,9 @@ def test_quotes(tmp_path: Path) -> None:
     assert trace.pages == ("a, b", "c", 'd "e"', 'f"g', "k")
     assert trace.values.tolist() == [1.0, 2.0, 3.0, 4.0, 7.0]
     wrong = "has a quote that is not closed, or out of place"
-    assert trace.broken.lines == [(6, wrong), (7, wrong)]
+    assert list(trace.broken.lines) == [(6, wrong), (7, wrong)]
     trace = read(tmp_path, 'time\n"5\n6\n')
-    assert trace.broken.lines == [(2, wrong)]
+    assert list(trace.broken.lines) == [(2, wrong)]
     assert trace.values.tolist() == [6.0]
 
 
@@ -215,7 +218,8 @@ def test_quotes_around_fields_are_not_taken_apart_line_by_line(
 def test_pages_of_broken_rows_only_are_no_pages(tmp_path: Path) -> None:
     trace = read(tmp_path, "page,time\nb,x\na,1\nc,\nb,2\na,3\n")
     assert trace.pages == ("a", "b")
-    assert trace.page.tolist() == [0, 1, 0]
+    assert trace.page.tolist() == [0, 0, 1]
+    assert trace.values.tolist() == [1.0, 3.0, 2.0]
 
 
 def test_many_broken_rows_are_counted_and_the_first_said(
@@ -240,9 +244,9 @@ NO_TRACES = {
     "blank-lines": (b"\n \n\r\n", "is empty"),
     "mark-alone": (b"\xef\xbb\xbf", "is empty"),
     "nothing-packed": (gzip.compress(b"", mtime=0), "is empty"),
-    "header-alone": (b"page,time\n\n", "no row can be read"),
+    "header-alone": (b"page,time\n\n", "the logs hold no row with a URL"),
     "fields-missing": (b"page,time\na\nb,\n", "line 2 has 1 field, the first line has 2"),
-    "utf-16": ("page,time\na,1\n".encode("utf-16"), "line 1 holds a NUL byte"),
+    "utf-16": ("page,time\na,1\n".encode("utf-16"), "is in UTF-16, which no log is"),
     "carriage-returns": (b"page,time\ra,1\r", "line 1 holds a carriage return alone"),
     "open-quote": (b'"page,time\na,1\n', "line 1 has a quote that is not closed"),
     "packed-mark-alone": (b"\x1f\x8b", "is not a complete gz file"),
@@ -261,9 +265,13 @@ def test_files_that_are_no_trace(name: str, tmp_path: Path) -> None:
         read(tmp_path, content)
 
 
-def test_a_folder_is_no_trace(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match="cannot be read: Is a directory"):
+def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="holds no file"):
         read_trace(tmp_path)
+    with pytest.raises(ScenarioError, match="cannot be read: Is a directory"):
+        read_trace(tmp_path, "sizes")
+    (tmp_path / "log.csv").write_text("page,time\na,1\na,2\n")
+    assert read_trace(tmp_path).values.tolist() == [1.0, 2.0]
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,27 +309,25 @@ def test_a_column_of_digests_makes_a_crawl_log(tmp_path: Path, name: str) -> Non
     assert by_digest.kind == by_sign.kind == "crawls"
     assert by_digest.changed.tolist() == by_sign.changed.tolist()
     assert by_digest.pages == by_sign.pages
-    assert any(name.lower() in each for each in by_digest.doubts)
 
 
 def with_status(rows: list[str]) -> list[str]:
     return [",200,".join(row.rsplit(",", 1)) for row in rows]
 
 
-def test_signs_go_before_digests_and_a_kind_that_is_asked_for_before_both(tmp_path: Path) -> None:
+def test_signs_go_before_digests_and_both_are_visits_whatever_is_said(tmp_path: Path) -> None:
     text = "page,time,digest,changed\na,1,x,0\na,2,y,0\na,3,z,1\n"
     assert read(tmp_path, text).changed.tolist() == [False, False, True]
-    assert read(tmp_path, text, "changes").kind == "changes"
+    with pytest.raises(ScenarioError, match="holds digests, so these are crawls"):
+        read(tmp_path, text, "changes")
+    assert read(tmp_path, text, "deliveries").values.tolist() == [1.0, 2.0, 3.0]
 
 
-def test_a_visit_without_a_digest_is_a_broken_row(tmp_path: Path) -> None:
+def test_a_visit_without_a_digest_is_left_out_and_counted(tmp_path: Path) -> None:
     trace = read(tmp_path, "page,time,digest\na,1,x\na,2,-\na,3,\na,4,x\na,5,y\n")
     assert trace.values.tolist() == [1.0, 4.0, 5.0]
     assert trace.changed.tolist() == [False, False, True]
-    assert trace.broken.lines == [
-        (3, "digest = '-' is no digest"),
-        (4, "digest = '' is no digest"),
-    ]
+    assert trace.doubts == ("Left out, since a successful visit has no digest: 2 rows.",)
 
 
 def test_digests_are_compared_across_blocks(
@@ -330,7 +336,7 @@ def test_digests_are_compared_across_blocks(
     monkeypatch.setattr("crawlsim.logs.read.csv_lines._BLOCK", 24)
     rows = [f"p{n % 3},{n},d{n // 9}" for n in range(36)]
     trace = read(tmp_path, "\n".join(["page,time,digest", *rows]))
-    assert np.flatnonzero(trace.changed).tolist() == [9, 10, 11, 18, 19, 20, 27, 28, 29]
+    assert trace.values[trace.changed].tolist() == [9, 18, 27, 10, 19, 28, 11, 20, 29]
 
 
 def test_two_digests_at_one_time_do_not_depend_on_the_order_of_the_rows(tmp_path: Path) -> None:
@@ -338,15 +344,16 @@ def test_two_digests_at_one_time_do_not_depend_on_the_order_of_the_rows(tmp_path
     found = [
         read(tmp_path, "\n".join(["page,time,digest", *order])) for order in (rows, rows[::-1])
     ]
-    changed = [dict(zip(range(5), each.changed.tolist(), strict=True)) for each in found]
-    assert list(changed[0].values()) == list(changed[1].values())[::-1]
+    assert found[0].changed.tolist() == found[1].changed.tolist() == [False, True, False, False]
+    assert found[0].values.tolist() == found[1].values.tolist() == [1.0, 2.0, 3.0, 1.0]
+    assert found[0].rows == 5
 
 
 def test_fourteen_digits_are_a_time(tmp_path: Path) -> None:
     trace = read(tmp_path, "page,time\na,20170730223850\nb,20170731223850\na, 20170731103850 \n")
     assert trace.dated
     assert trace.time_unit == "day"
-    assert np.diff(trace.values).tolist() == [1.0, -0.5]
+    assert np.diff(trace.values).tolist() == [0.5, 0.5]
     written = read(tmp_path, "page,time\na,2017-07-30T22:38:50Z\n")
     assert trace.values[0] == written.values[0]
 
@@ -393,17 +400,11 @@ def test_a_field_that_is_too_long_is_called_so(tmp_path: Path) -> None:
 def test_the_first_visit_of_a_page_need_not_say_whether_it_changed(tmp_path: Path) -> None:
     rows = ["b,5,1", "a,1,", "a,2,0", "b,4,", "a,3,", "a,4,1"]
     trace = read(tmp_path, "\n".join(["page,time,changed", *rows]))
-    assert trace.broken.lines == [
-        (
-            6,
-            "changed = '' must be 0, 1, true or false; "
-            "only the first crawl of a page may leave it out",
-        )
-    ]
-    assert trace.broken.count == 1
-    assert trace.values.tolist() == [5.0, 1.0, 2.0, 4.0, 4.0]
-    assert trace.changed.tolist() == [True, False, False, False, True]
-    assert [trace.pages[each] for each in trace.page] == ["b", "a", "a", "b", "a"]
+    assert trace.doubts == ("Left out, since nothing says whether the page had changed: 1 row.",)
+    assert trace.broken.count == 0
+    assert trace.values.tolist() == [1.0, 2.0, 4.0, 4.0, 5.0]
+    assert trace.changed.tolist() == [False, False, True, False, True]
+    assert [trace.pages[each] for each in trace.page] == ["a", "a", "a", "b", "b"]
 
 
 @pytest.mark.parametrize(
@@ -414,9 +415,15 @@ def test_the_first_visit_of_a_page_need_not_say_whether_it_changed(tmp_path: Pat
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "packed"])
 def test_json_is_refused_as_json(tmp_path: Path, start: str, packed: bool) -> None:
     content = (start + '"url": "a", "timestamp": 1}\n').encode()
-    with pytest.raises(ScenarioError, match="is JSON; a trace is CSV") as refused:
-        read(tmp_path, gzip.compress(content) if packed else content)
-    assert "jq -r" in str(refused.value)
+    for kind in ("deliveries", "sizes"):
+        with pytest.raises(ScenarioError, match="is JSON; a trace is CSV") as refused:
+            read(tmp_path, gzip.compress(content) if packed else content, kind)
+        assert "jq -r" in str(refused.value)
+
+
+def test_json_lines_of_crawlers_are_read(tmp_path: Path) -> None:
+    trace = read(tmp_path, '{"url": "a", "timestamp": 1}\n{"url": "a", "timestamp": 3}\n')
+    assert (trace.kind, trace.values.tolist()) == ("changes", [1.0, 3.0])
 
 
 def test_json_on_one_endless_line_is_refused_as_json(
@@ -425,4 +432,4 @@ def test_json_on_one_endless_line_is_refused_as_json(
     monkeypatch.setattr("crawlsim.logs.read.csv_lines._BLOCK", 32)
     monkeypatch.setattr("crawlsim.logs.read.csv_lines._LONGEST_LINE", 64)
     with pytest.raises(ScenarioError, match="is JSON"):
-        read(tmp_path, "[" + "1," * 1000 + "1]")
+        read(tmp_path, "[" + "1," * 1000 + "1]", "sizes")

@@ -9,14 +9,21 @@ import pandas as pd
 import pytest
 
 from crawlsim.fitting import fit
-from crawlsim.logs.fit.reading import read_instant, read_trace
 from crawlsim.logs.fit.result import Options
-from crawlsim.logs.read.columns import are_dates, instants, numbers
+from crawlsim.logs.fit.trace import read_instant, read_trace
+from crawlsim.logs.read.columns import instants, numbers
+from crawlsim.logs.read.times import Times
 from scenarios import ScenarioError
 
 
 def texts(*values: str) -> pd.Series:
     return pd.Series(list(values), dtype="str")
+
+
+def are_dates(column: pd.Series) -> bool | None:
+    times = Times()
+    times(column)
+    return times.dated
 
 
 def written(path: Path, header: str, rows: list[str]) -> Path:
@@ -62,7 +69,7 @@ def test_negative_times_are_read_as_numbers(tmp_path: Path) -> None:
     trace = read_trace(written(tmp_path / "t.csv", "page,time", rows))
     assert not trace.dated
     assert trace.broken.count == 0
-    assert trace.values.tolist() == list(range(-300, 300, 20))
+    assert sorted(trace.values.tolist()) == list(range(-300, 300, 20))
     found = fit(trace, Options(section="pages", since="-200"))
     assert found.details.rates.counts.sum() == 24  # from -180 on; those at -200 are not after it
 
@@ -101,11 +108,11 @@ def test_doubled_quotes_are_not_taken_apart_line_by_line(
     one_by_one = [csv_lines.fields_of(row.encode())[0] for row in rows]
     monkeypatch.setattr(csv_lines, "_counted", lambda _: pytest.fail("line by line"))
     trace = read_trace(path)
-    assert [name for name in one_by_one if name] == list(trace.pages)
-    assert trace.pages[:3] == ('a "b" c', '"', 'x,"y')
-    assert trace.broken.lines == [(4, "page = '' is no name")]
+    assert sorted(name for name in one_by_one if name) == list(trace.pages)
+    assert {'a "b" c', '"', 'x,"y'} <= set(trace.pages)
+    assert list(trace.broken.lines) == [(4, "page = '' is no name")]
     monkeypatch.undo()
     path = written(path, "page,time", [*rows, '""",8', '""z"",9', '"a"",10'])
-    assert read_trace(path).broken.lines[1:] == [
+    assert list(read_trace(path).broken.lines[1:]) == [
         (line, "has a quote that is not closed, or out of place") for line in (10, 11, 12)
     ]

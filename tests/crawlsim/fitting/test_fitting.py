@@ -16,7 +16,6 @@ from crawlsim.fitting import Fit, Options, fit, fitted_scenario, read_trace
 from crawlsim.logs.fit.batches import batch_cut, batches_of
 from crawlsim.logs.fit.crawl_logs import (
     cho_garcia_molina,
-    crawls_of,
     likely_rates,
 )
 from crawlsim.logs.fit.deliveries import fit_deliveries
@@ -43,10 +42,13 @@ from crawlsim.logs.fit.page_changes import (
     staleness_at_own_rate,
 )
 from crawlsim.logs.fit.poisson_tests import dispersion
-from crawlsim.logs.fit.reading import read_instant
 from crawlsim.logs.fit.sizes import fit_sizes
 from crawlsim.logs.fit.source_changes import equal_breaks, periodic_intensity
+from crawlsim.logs.fit.trace import read_instant
+from crawlsim.logs.read.gaps import gaps_of_visits
+from crawlsim.scheduling import VisitLog
 from experiments.crawl_log_bias import bias_of_cho_garcia_molina, bias_of_naive
+from experiments.fit_coverage import gaps_of
 from scenarios import ScenarioError, load, scenario_from
 
 
@@ -67,9 +69,9 @@ def test_dates_are_counted_from_a_monday(tmp_path: Path, name: str) -> None:
     trace = read_trace(written(tmp_path, text, name), time_unit="week")
     assert trace.kind == "changes"
     assert trace.pages == ("a", "b")
-    assert trace.page.tolist() == [0, 1, 0]
-    assert trace.values % 1 == pytest.approx([0.0, 0.5 / 7, 0.0], abs=1e-9)
-    assert np.diff(trace.values)[[0, 1]].sum() == pytest.approx(1.0)
+    assert trace.page.tolist() == [0, 0, 1]
+    assert trace.values % 1 == pytest.approx([0.0, 0.0, 0.5 / 7], abs=1e-9)
+    assert np.diff(trace.values)[0] == pytest.approx(1.0)
     assert trace.values[0] == pytest.approx(read_instant("2026-11-16", True, "week"))
 
 
@@ -92,7 +94,7 @@ def test_without_a_header_the_kind_must_be_given(tmp_path: Path) -> None:
     assert read_trace(path, "changes").values.tolist() == [1.5, 2.0]
     with pytest.raises(ScenarioError, match="--kind must say"):
         read_trace(path)
-    with pytest.raises(ScenarioError, match="needs the columns page,time,changed"):
+    with pytest.raises(ScenarioError, match="must name the columns url or page; time"):
         read_trace(path, "crawls")
 
 
@@ -102,9 +104,9 @@ def test_broken_rows_are_counted_by_line(tmp_path: Path) -> None:
         '"c, d",7,True\n"broken,8,1\na,9,no\n'
     )
     trace = read_trace(written(tmp_path, text))
-    assert trace.values.tolist() == [1.0, 7.0, 9.0]
-    assert trace.changed.tolist() == [True, True, False]
-    assert trace.pages[trace.page[1]] == "c, d"
+    assert trace.values.tolist() == [1.0, 9.0, 7.0]
+    assert trace.changed.tolist() == [False, False, False]
+    assert trace.pages[trace.page[2]] == "c, d"
     assert trace.broken.count == 7
     assert [line for line, _ in trace.broken.lines] == [3, 5, 6, 7, 8, 9, 11]
     assert trace.broken.lines[0][1] == "time = 'x' is no number"
@@ -141,7 +143,7 @@ def test_lines_are_the_same_across_blocks(tmp_path: Path, monkeypatch: pytest.Mo
     ("content", "said"),
     [
         (b"", "is empty"),
-        (b"page,time\n", "no row can be read"),
+        (b"page,time\n", "no row with a URL"),
         (b"page,time\na,b\n", "line 2 time = 'b'"),
         (b"who,what\n1,2\n", "the first line must name columns"),
         (gzip.compress(b"page,time\na,1\n", mtime=0)[:-9], "is not a complete gz file"),
@@ -240,7 +242,7 @@ def test_bursts_are_called_so_with_what_they_do() -> None:
 def fit_of(rng: np.random.Generator, bursts: int) -> Fit:
     """Sixty pages created over a hundred days, one change a day until day 200."""
     from crawlsim.fitting import Trace
-    from crawlsim.logs.read.csv_lines import Broken
+    from crawlsim.scheduling import ChangeLog
 
     created = rng.uniform(0.0, 100.0, 60)
     parts = []
@@ -250,9 +252,8 @@ def fit_of(rng: np.random.Generator, bursts: int) -> Fit:
         parts.append(np.append(start, (centres[:, None] + spread).ravel()))
     page = np.repeat(np.arange(60, dtype=np.int32), [len(part) for part in parts])
     values = np.concatenate(parts)
-    pages = tuple(f"p{n}" for n in range(60))
-    nothing = np.empty(0, dtype=bool)
-    return fit(Trace("changes", values, page, pages, nothing, False, "day", Broken()))
+    pages = [f"p{n}" for n in range(60)]
+    return fit(Trace(ChangeLog.of(pages, page, values, dated=False), "day"))
 
 
 def test_staleness_by_hand() -> None:
@@ -281,7 +282,7 @@ def test_biases_by_the_exact_sum(x: float, crawls: int, reduced: float, naive: f
 
 def test_equal_gaps_have_the_closed_form() -> None:
     changed = np.arange(50) < 30
-    log = crawls_of(np.zeros(51, np.int32), 0.7 * np.arange(51.0), np.append(False, changed), 1)
+    log = gaps_of(np.zeros(51, np.int32), 0.7 * np.arange(51.0), np.append(False, changed), 1)
     found = likely_rates(log)
     assert found.rates[0] == pytest.approx(-np.log(1 - 30 / 50) / 0.7, rel=1e-10)
     assert found.bias_reduced[0] == pytest.approx(cho_garcia_molina(30, 50, 0.7))
@@ -294,7 +295,7 @@ def test_irregular_gaps_meet_the_score_and_the_likelihood_ratio() -> None:
     gaps = rng.exponential(1.0, 40)
     changed = rng.random(40) < -np.expm1(-1.3 * gaps)
     time = np.append(0.0, np.cumsum(gaps))
-    found = likely_rates(crawls_of(np.zeros(41, np.int32), time, np.append(True, changed), 1))
+    found = likely_rates(gaps_of(np.zeros(41, np.int32), time, np.append(True, changed), 1))
     (rate,) = found.rates
     seen = gaps[changed]
     assert (seen / np.expm1(rate * seen)).sum() == pytest.approx(gaps[~changed].sum(), rel=1e-9)
@@ -312,7 +313,7 @@ def test_pages_that_never_or_always_changed() -> None:
     page = np.repeat(np.arange(3, dtype=np.int32), 6)
     time = np.tile(np.arange(6.0), 3)
     changed = np.array([[0] * 6, [1] * 6, [0, 1, 0, 0, 1, 0]], dtype=bool).ravel()
-    found = likely_rates(crawls_of(page, time, changed, 3))
+    found = likely_rates(gaps_of(page, time, changed, 3))
     assert found.never.tolist() == [True, False, False]
     assert found.always.tolist() == [False, True, False]
     assert found.rates[:2] == pytest.approx([0.5 / 5, -np.log(1 - 5 / 6)])
@@ -320,7 +321,7 @@ def test_pages_that_never_or_always_changed() -> None:
     assert np.exp(-5 * found.high[0]) == pytest.approx(0.05)
     assert (-np.expm1(-found.low[1])) ** 5 == pytest.approx(0.05)
     uneven = time + 0.3 * (time == 2.0)
-    found = likely_rates(crawls_of(page, uneven, changed, 3))
+    found = likely_rates(gaps_of(page, uneven, changed, 3))
     assert not found.equal_gaps.any()
     assert np.exp(-5 * found.high[0]) == pytest.approx(0.05)
     gaps = np.array([1.0, 1.3, 0.7, 1.0, 1.0])
@@ -338,18 +339,18 @@ def test_a_page_that_is_never_seen_to_change_is_below_one_with_a_change(
     changed = np.zeros(len(time), dtype=bool)
     changed[-1] = True
     page = np.repeat(np.arange(2, dtype=np.int32), gaps + 1)
-    found = likely_rates(crawls_of(page, time, changed, 2))
+    found = likely_rates(gaps_of(page, time, changed, 2))
     assert found.rates[0] == pytest.approx(0.5 / lengths.sum())
     assert found.rates[0] < 0.75 * found.rates[1]
     assert 0.0 == found.low[0] < found.rates[0] < found.high[0]
 
 
 def test_two_rows_at_one_time_are_one_crawl() -> None:
-    log = crawls_of(
-        np.zeros(4, np.int32), np.array([0.0, 1.0, 1.0, 3.0]), np.array([0, 0, 1, 0], bool), 1
-    )
-    assert log.gap.tolist() == [1.0, 2.0]
-    assert log.changed.tolist() == [True, False]
+    times = np.array([0.0, 1.0, 1.0, 3.0])
+    log = VisitLog.of(["a"], np.zeros(4, np.int32), times, np.array([0, 0, 1, 0], bool))
+    gaps = gaps_of_visits(log)
+    assert gaps.length.tolist() == [1.0, 2.0]
+    assert gaps.changed.tolist() == [True, False]
     assert log.repeated == 1
 
 
@@ -556,7 +557,7 @@ def test_equal_breaks() -> None:
 
 def test_names_that_look_like_numbers_stay_names(tmp_path: Path) -> None:
     trace = read_trace(written(tmp_path, "page,time\n1,1\n01,2\n1.0,3\n1,4\n"))
-    assert trace.pages == ("1", "01", "1.0")
+    assert trace.pages == ("01", "1", "1.0")
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])

@@ -31,10 +31,11 @@ from log_files import (
 from test_log_forms import sitemap
 
 import crawlsim
-from crawlsim.logs.plan.gone import GONE, NEVER_ANSWERED, PAGE, REDIRECT, recheck_rates, states_of
+from crawlsim.logs.plan.gone import recheck_rates
 from crawlsim.logs.plan.writing import FORMATS, schedule_text
 from crawlsim.logs.read.log import FurtherVisits
 from crawlsim.logs.read.rows import FAILED, MOVED, UNTOLD
+from crawlsim.logs.read.states import GONE, NEVER_ANSWERED, PAGE, REDIRECT, states_of
 from crawlsim.scheduling import Asked, Schedule, VisitLog, read_logs, schedule_of
 from scenarios import ScenarioError
 

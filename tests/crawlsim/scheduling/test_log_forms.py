@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 from log_files import (
     EXPECTED,
@@ -31,8 +32,10 @@ from log_files import (
     write,
 )
 
+import crawlsim
 from crawlsim.logs.read import read_logs
-from crawlsim.logs.read.log import ChangeLog
+from crawlsim.logs.read.log import ChangeLog, VisitLog
+from crawlsim.logs.read.page_names import site_key
 from scenarios import ScenarioError
 
 
@@ -239,6 +242,25 @@ def test_two_or_more_dumps_are_a_history(
     assert read(tmp_path, *contents[::-1], contents[0]) == FOUND
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_answers_of_a_search_are_dumps(indent: int | None, tmp_path: Path) -> None:
+    """What Elasticsearch answers to _search, on one line or pretty; several stand in a row."""
+    dumps = []
+    for day, digest in ((1, FIRST), (9, SECOND)):
+        lines = stormcrawler([(A, at(day), digest), (B, at(day), FIRST)]).splitlines()
+        answers = [
+            json.dumps({"took": 5, "hits": {"total": 1, "hits": [json.loads(line)]}}, indent=indent)
+            for line in lines
+        ]
+        dumps.append("\n".join([*answers, ""]))
+    assert read(tmp_path, *dumps) == {
+        A: [(at(1), 0), (at(9), 1)],
+        B: [(at(1), 0), (at(9), 0)],
+    }
+    with pytest.raises(ScenarioError, match="one dump of a status index says only"):
+        read(tmp_path, dumps[0])
+
+
 def test_names_of_metadata_in_small_letters(tmp_path: Path) -> None:
     contents = []
     for dump in map(stormcrawler, DUMPED):
@@ -388,3 +410,62 @@ def test_visits_with_a_digest_are_visits_whatever_is_said(tmp_path: Path) -> Non
 def test_changes_and_visits_are_not_one_history(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="not one history"):
         read(tmp_path, csv(HISTORY), "page,time\na,2026-01-01\n")
+
+
+# Spellings of one page
+
+
+@pytest.mark.parametrize(
+    "urls",
+    [
+        ("http://a.org", "https://www.A.org/", "HTTPS://a.org:443/?", "http://www.a.org:80"),
+        ("http://a.org/b", "https://a.org/b?", "http://a.org:80/b"),
+        ("http://a.org:8080/", "https://a.org:8080"),
+        ("a.org/b",),
+        ("ftp://a.org/b",),
+        ("http://a.org:443/b",),
+        ("https://a.org/b/",),
+        ("https://a.org/B",),
+        ("https://a.org/b?x",),
+    ],
+)
+def test_a_site_key_is_what_the_usual_spellings_share(urls: tuple[str, ...]) -> None:
+    """And what nothing else has that stands here."""
+    every = (A, "http://a.org", "http://a.org/b", "http://a.org:8080/", "a.org/b", "ftp://a.org/b")
+    others = {site_key(each) for each in every if each != urls[0]}
+    (key,) = {site_key(url) for url in urls}
+    assert key not in others
+
+
+def test_spellings_put_together_are_one_page_with_the_name_that_answers(tmp_path: Path) -> None:
+    """Moved from http to https: content, then redirects, under one name and the other."""
+    old, new = "http://www.a.org", "https://a.org/"
+    rows = [
+        f"{old},2026-01-01,200,x", f"{new},2026-01-05,200,x", f"{old},2026-01-09,301,",
+        f"{new},2026-01-09,200,y", f"{old},2026-01-12,301,", "http://b.org/,2026-01-01,404,",
+        "https://b.org/,2026-01-02,404,",
+    ]  # fmt: skip
+    paths = write(tmp_path, "\n".join(["url,time,status,digest", *rows, ""]))
+    log = read_logs(paths, pages="site-key")
+    assert isinstance(log, VisitLog)
+    assert log.urls.tolist() == [new, "https://b.org/"]
+    assert np.diff(log.time).tolist() == [4 * 86400.0, 4 * 86400.0]
+    assert log.changed.tolist() == [False, False, True]
+    assert len(read_logs(paths).urls) == 4
+    plan = crawlsim.schedule(paths, "1/day", pages="site-key", weights={old: 2.0, new: 1.0})
+    assert plan.urls.tolist() == [new]
+    assert plan.gone.urls.tolist() == ["https://b.org/"]
+    assert not [note for note in plan.notes if "--weights" in note]
+    assert crawlsim.fit(paths, pages="site-key").trace.pages == (new,)
+    with pytest.raises(ScenarioError, match="--pages"):
+        read_logs(paths, pages="surt")
+
+
+def test_joined_spellings_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
+    rows = csv(HISTORY).splitlines()
+    rows += [row.replace("https://", "http://www.") for row in rows[1:] if ",404," not in row]
+    content = "\n".join([rows[0], *rows[:0:-1], ""])
+    found = said(read_logs(write(tmp_path, content), pages="site-key"))
+    assert {site_key(url): visits for url, visits in found.items()} == {
+        site_key(url): visits for url, visits in EXPECTED.items()
+    }

@@ -41,7 +41,10 @@ OUTSIDE = (
         ([b"\x7fELF\0\0,\0"], "is no log that is known"),
         ([b"\x1f\x8bnot gz"], "cannot be read|not a complete gz"),
         ([gzip.compress(csv(HISTORY).encode())[:60]], "not a complete gz"),
-        (["url;time;digest\na;2026-01-01;x\n"], "its separator is a semicolon"),
+        (
+            ["url;time;digest\na;2026-01-01;x\n"],
+            r"its separator is a semicolon, and must be a comma: python .*=\W;\W\)\)",
+        ),
         (["a,b,c\n1,2,3\n"], "must name the columns url or page; time"),
         (['"a,b\n'], "is no CSV file: line 1 has a quote"),
         (["url,time,digest\na,soon,x\n"], "no row can be read; line 2 time = 'soon' is no time"),
