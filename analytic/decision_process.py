@@ -191,7 +191,7 @@ def evaluate(process: DecisionProcess, policy: Indices) -> Evaluation:
     return _solved(generator, process.cost_rates(policy), int(classes[0][0]))
 
 
-def _steered(process: DecisionProcess, policy: Indices) -> Indices:
+def _made_unichain(process: DecisionProcess, policy: Indices) -> Indices:
     """The policy with every state led to the cheapest of its closed classes.
 
     A state from which that class cannot be reached feeds no decision that leads towards it, so
@@ -276,7 +276,7 @@ def policy_iteration(
     iterations = 0
     while True:
         iterations += 1
-        policy = _steered(process, better)
+        policy = _made_unichain(process, better)
         gain, values = evaluate(process, policy)
         drift = process.drift(values)
         lower = float(drift.min())

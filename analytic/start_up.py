@@ -106,7 +106,7 @@ _ONLY_LOWERED = (
 _OF_A_PAGE = ("obsolescence_rate", "index_age")
 
 
-class Memory(NamedTuple):
+class WarmUpNeed(NamedTuple):
     """For how long a system remembers its start in one respect.
 
     Attributes
@@ -159,22 +159,22 @@ def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
     ----------
     scenario : Scenario
     """
-    known = _memories(scenario)
+    known = _warm_up_needs(scenario)
     return [(each.name, each.time) for each in known if math.isfinite(each.time)]
 
 
-def _memories(scenario: Scenario) -> list[Memory]:
+def _warm_up_needs(scenario: Scenario) -> list[WarmUpNeed]:
     known = []
     if (settled := _time_to_settle(scenario)) is not None:
         name = "the time until mean in system and losses are within 0.1 % of the long run"
-        known.append(Memory(name, settled, needed=1.0))
+        known.append(WarmUpNeed(name, settled, needed=1.0))
     elif (queue := relaxation_time_of(scenario)) is not None:
         # It starts empty: after a time t the distance from the stationary distribution is at most
         # sqrt(1 / p) e^(-t / relaxation), with the stationary probability p of the start (exactly
         # so for reversible chains).
         empty = empty_probability(scenario) or 1.0
         rarity = -math.log(empty) / 2 if 0 < empty < 1 else 0.0
-        known.append(Memory("the relaxation time of the queue", queue, START_LEFT + rarity))
+        known.append(WarmUpNeed("the relaxation time of the queue", queue, START_LEFT + rarity))
     elif scenario.buffer is not None and scenario.robots is not None:
         known.append(_large_queue(scenario))
     known += _oldest_page(scenario)
@@ -184,29 +184,29 @@ def _memories(scenario: Scenario) -> list[Memory]:
             known += _relaxation("the relaxation time of the access times", each.gaps)
         if (environment := scenario.robots.environment) is not None:
             name = "the relaxation time of the robots' environment"
-            known.append(Memory(name, relaxation_time(np.array(environment.Q))))
+            known.append(WarmUpNeed(name, relaxation_time(np.array(environment.Q))))
     if scenario.servers is not None:
         known += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
     return [*known, *_accesses(scenario)]
 
 
-def _page_set(scenario: Scenario) -> Iterator[Memory]:
+def _page_set(scenario: Scenario) -> Iterator[WarmUpNeed]:
     """The lifetime of the pages of time 0, and how fast the list of known pages settles."""
     if scenario.page_set is None:
         return
-    yield Memory("the mean lifetime of a page", mean_time(scenario.page_set.lifetime))
+    yield WarmUpNeed("the mean lifetime of a page", mean_time(scenario.page_set.lifetime))
     if (listed := list_relaxation(scenario)) is not None:
-        yield Memory("the relaxation time of the list of known pages", listed)
+        yield WarmUpNeed("the relaxation time of the list of known pages", listed)
 
 
 @lru_cache(maxsize=8)
-def _large_queue(scenario: Scenario) -> Memory:
+def _large_queue(scenario: Scenario) -> WarmUpNeed:
     """How a queue forgets that it was empty; for ever, as it were, where nothing is known of it."""
     forgetting = queue_forgetting(scenario)
     if forgetting is None:
-        return Memory(UNKNOWN_START, math.inf, needed=1.0, measures=_OF_QUEUE)
+        return WarmUpNeed(UNKNOWN_START, math.inf, needed=1.0, measures=_OF_QUEUE)
     name = "the time in which the queue forgets that it was empty"
-    return Memory(name, forgetting.time, needed=1.0, forgetting=forgetting)
+    return WarmUpNeed(name, forgetting.time, needed=1.0, forgetting=forgetting)
 
 
 @lru_cache(maxsize=8)
@@ -228,7 +228,7 @@ def _small(scenario: Scenario) -> str | None:
     return one_closed_class(scenario) if states <= _FOLLOWED_AT_ONCE else f"{states} states"
 
 
-def _oldest_page(scenario: Scenario) -> Iterator[Memory]:
+def _oldest_page(scenario: Scenario) -> Iterator[WarmUpNeed]:
     """That of the ages in a buffer that does not serve its pages in their order.
 
     The numbers of pages forget the start sooner than their ages do: under "lifo" the page at the
@@ -241,7 +241,7 @@ def _oldest_page(scenario: Scenario) -> Iterator[Memory]:
     if stays is not None and math.isfinite(stays.longest):
         sojourns = _SOJOURNS if buffer.sojourn_quantiles else _SOJOURNS[:2]
         measures = (*sojourns, *(_STALENESS if scenario.pages else ()), "control_cost")
-        yield Memory("the longest stay of a waiting page", stays.longest, measures=measures)
+        yield WarmUpNeed("the longest stay of a waiting page", stays.longest, measures=measures)
 
 
 def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
@@ -263,7 +263,7 @@ def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
     ScenarioError
         If the horizon is not longer than the warm-up.
     """
-    known = [each for each in _memories(scenario) if math.isfinite(each.time)]
+    known = [each for each in _warm_up_needs(scenario) if math.isfinite(each.time)]
     if not known:
         return scenario.run.horizon / _SHARE, "a twentieth of the horizon: nothing else is known"
     longest = max(known, key=lambda each: each.long_enough)
@@ -283,11 +283,11 @@ def needed_warmup(scenario: Scenario) -> float:
     scenario : Scenario
         Its own warm-up and horizon do not matter.
     """
-    needed = (each.long_enough for each in _memories(scenario))
+    needed = (each.long_enough for each in _warm_up_needs(scenario))
     return max(filter(math.isfinite, needed), default=0.0)
 
 
-def remembered_starts(scenario: Scenario) -> list[Memory]:
+def remembered_starts(scenario: Scenario) -> list[WarmUpNeed]:
     """In which respects the scenario's own warm-up is too short to forget the start.
 
     In none under interventions: what is predicted of them includes the start.
@@ -295,10 +295,10 @@ def remembered_starts(scenario: Scenario) -> list[Memory]:
     warmup = scenario.run.warmup
     if scenario.probing is not None or scenario.interventions:
         return []
-    return [each for each in _memories(scenario) if warmup * _ONCE < each.long_enough]
+    return [each for each in _warm_up_needs(scenario) if warmup * _ONCE < each.long_enough]
 
 
-def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Iterator[Memory]:
+def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Iterator[WarmUpNeed]:
     """That of the phase of a process, where it has one and forgets it."""
     if not isinstance(process, Map | Mmpp):
         return
@@ -306,10 +306,10 @@ def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Itera
         return
     generator = sum(gap_map(process) or (), start=np.zeros(1))
     if len(closed_classes(generator)) == 1:
-        yield Memory(name, relaxation_time(generator))
+        yield WarmUpNeed(name, relaxation_time(generator))
 
 
-def _accesses(scenario: Scenario) -> Iterator[Memory]:
+def _accesses(scenario: Scenario) -> Iterator[WarmUpNeed]:
     """Times between accesses of pages, and to the first change of a page without accesses."""
     policy = scenario.robots.accessing if scenario.robots else None
     if scenario.pages is None or policy is None or resolved_frequencies(scenario) is not None:
@@ -325,14 +325,14 @@ def _accesses(scenario: Scenario) -> Iterator[Memory]:
         delivered = _delivered_per_slot(scenario)
         lost = 1.0 - indexed * delivered
         rounds = _ONCE + (START_LEFT / -math.log(lost) if lost > 0 else 0.0)
-        known = Memory("the cycle of the pages", slots * delivered * access, rounds, _OF_PAGES)
+        known = WarmUpNeed("the cycle of the pages", slots * delivered * access, rounds, _OF_PAGES)
     else:
         rarest = int(np.argmin(np.where(shares > 0, shares, np.inf)))
         name = f"the mean time between accesses of {_called(scenario.pages, rarest)}"
         with np.errstate(divide="ignore"):
             times = access / (shares * indexed)
         times = np.where(np.isfinite(times), times, 0.0)
-        known = Memory(name, float(times[rarest]), START_LEFT, _OF_PAGES, times)
+        known = WarmUpNeed(name, float(times[rarest]), START_LEFT, _OF_PAGES, times)
     if math.isfinite(known.time):
         yield known
     rates = change_rates(scenario.pages)
@@ -342,7 +342,7 @@ def _accesses(scenario: Scenario) -> Iterator[Memory]:
         page = _called(scenario.pages, slowest)
         name = f"the mean time to the first change of {page}, which is never accessed"
         times = np.where(waiting < math.inf, 1.0 / waiting, 0.0)
-        yield Memory(name, float(times[slowest]), START_LEFT, _OF_PAGES, times)
+        yield WarmUpNeed(name, float(times[slowest]), START_LEFT, _OF_PAGES, times)
 
 
 def _delivered_per_slot(scenario: Scenario) -> float:

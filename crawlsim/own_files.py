@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from scenarios import ScenarioError
-from sim.staging import alone_in, staging
+from sim.atomic_files import alone_in, staging
 
 PROGRAM = "crawlsim"
 """How a file says who wrote it."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from crawlsim.cli.run_time import cost_of
 from scenarios import Scenario, load, scenario_from
 from sim import run
-from sim.pace import expected_events
+from sim.event_rate import expected_events
 
 EVENTS = 4e7
 """Accesses, arrivals and updates in all that the longer runs ask for."""

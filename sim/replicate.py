@@ -32,7 +32,7 @@ from sim.compiled_engine.interrupts import interrupts_watched
 from sim.estimates import results_from
 from sim.estimates.page_pool import PagePool
 from sim.event_log import EventLog
-from sim.pace import require_progress
+from sim.event_rate import require_progress
 from sim.page_spool import PageSpool
 from sim.page_sums import with_page_sums, without_pages
 from sim.tally import Tally

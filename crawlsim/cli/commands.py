@@ -51,8 +51,8 @@ from crawlsim.cli.tables import (
     print_json,
     show_table,
 )
-from crawlsim.opening import opening_lines
 from crawlsim.own_files import claim, writing
+from crawlsim.summary import opening_lines
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.infinite import tail_lines
 

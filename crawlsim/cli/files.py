@@ -16,7 +16,7 @@ import click
 
 from crawlsim.own_files import IN_MARKUP, PROGRAM, claim, is_own, refusing_unwritable, signed, write
 from scenarios import ScenarioError
-from sim.staging import alone_in, remove_leftovers, staging
+from sim.atomic_files import alone_in, remove_leftovers, staging
 
 PROVENANCE = "provenance.json"
 

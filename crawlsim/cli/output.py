@@ -20,7 +20,7 @@ from rich.table import Table
 
 from crawlsim.cli.streams import stage
 from crawlsim.cli.tables import PARTS, ShownConsole, new_table, show_table
-from crawlsim.opening import TOO_RARE, naming_of, worst_pages
+from crawlsim.summary import TOO_RARE, naming_of, worst_pages
 from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, tail_lines, without_variance

@@ -18,8 +18,8 @@ from crawlsim.cli.files import PROVENANCE, Text, own_folder, place_of, write_fil
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import csv_chunks, infinite_record
 from crawlsim.cli.tables import Rows
-from crawlsim.opening import page_of
 from crawlsim.own_files import PROGRAM
+from crawlsim.summary import page_of
 from scenarios import Results, Scenario, dumps
 from scenarios.measures import Subject
 from sim.estimates import t_quantile

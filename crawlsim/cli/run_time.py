@@ -14,7 +14,7 @@ from crawlsim.cli.tables import warn
 from scenarios import Scenario
 from scenarios.page_groups import only_sums
 from scenarios.text import number, told
-from sim.pace import expected_events
+from sim.event_rate import expected_events
 
 _QUANTILE = 1.96
 

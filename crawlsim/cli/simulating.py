@@ -20,7 +20,7 @@ from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.law_points import LawPoints
 from scenarios.page_data import access_shares
 from scenarios.text import counted, units
-from sim.pace import expected_events
+from sim.event_rate import expected_events
 
 if TYPE_CHECKING:
     from sim.page_spool import PageSpool

@@ -37,7 +37,6 @@ from crawlsim.cli.sweep_cells import (
     kept_replications,
 )
 from crawlsim.cli.tables import new_table, print_json, show_table, warn
-from crawlsim.opening import PageName, naming_of, page_of
 from crawlsim.ranking import (
     CHOICE,
     DIFFERENCES,
@@ -51,6 +50,7 @@ from crawlsim.ranking import (
     ranked,
     rows_in,
 )
+from crawlsim.summary import PageName, naming_of, page_of
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.files import parse_value, value_text
 from scenarios.measures import Subject

@@ -32,7 +32,7 @@ from crawlsim.own_files import PROGRAM, refusing_unwritable
 from crawlsim.ranking import Record, cell_record, further_replications
 from scenarios import Scenario, ScenarioError
 from scenarios.files import value_text
-from sim.staging import PREFIX, alone_in, remove_leftovers, staging
+from sim.atomic_files import PREFIX, alone_in, remove_leftovers, staging
 from sim.sweep import Cell, label_of
 
 _FOLDER = "cells"

@@ -32,8 +32,8 @@ from sim.estimates.jackknife import estimates_of
 from sim.estimates.measures import left_out_of, measures_of
 from sim.estimates.paired import Estimated
 from sim.estimates.totals import Totals
+from sim.event_rate import expected_events
 from sim.laws import draws_and_mean
-from sim.pace import expected_events
 from sim.page_sums import with_page_sums
 from sim.replicate import engine_for
 from sim.tally import Tally

@@ -22,8 +22,8 @@ from scenarios.activation import Free, Levels
 from scenarios.files import read_entries
 from scenarios.laws import Law
 from scenarios.measures import MEASURES
+from sim.event_rate import expected_events
 from sim.laws import draws_and_mean
-from sim.pace import expected_events
 
 _EVENTS = 4000
 """Events of a replication that an engine written in Python simulates in a moment."""

@@ -18,13 +18,6 @@ from analytic.crosscheck import Comparison, overall, scope_of
 from analytic.formula import Prediction
 from analytic.law_check import LawComparison, with_laws
 from analytic.predictions import NotApplicable
-from crawlsim.opening import (
-    Naming,
-    names_of_worst_pages,
-    naming_of,
-    opening_lines,
-    worst_pages,
-)
 from crawlsim.report.course_figures import SHOWN, interventions_in_words, plot_course
 from crawlsim.report.drawing import svg_text
 from crawlsim.report.page_set_figure import is_measured, plot_page_set
@@ -52,6 +45,13 @@ from crawlsim.report.words import (
     rows_of,
     summary_of,
     with_unit,
+)
+from crawlsim.summary import (
+    Naming,
+    names_of_worst_pages,
+    naming_of,
+    opening_lines,
+    worst_pages,
 )
 from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.infinite import tail_lines

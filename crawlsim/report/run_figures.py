@@ -18,7 +18,6 @@ from analytic.formula import Prediction
 from analytic.law_check import LAW_TOLERANCE, LawComparison
 from analytic.probing import Profile, probe_times, times_of_each
 from analytic.routing import cyclic_distances, spacing_cost
-from crawlsim.opening import Naming
 from crawlsim.report.drawing import (
     COLOURS,
     MANY_POINTS,
@@ -34,6 +33,7 @@ from crawlsim.report.drawing import (
     whole_numbers,
 )
 from crawlsim.report.words import name_of, rows_of
+from crawlsim.summary import Naming
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.arrays import Array
 from scenarios.page_groups import is_group
@@ -481,7 +481,7 @@ def plot_comparison(
     ax : Axes, optional
         Where to draw; a new figure of the height needed otherwise.
     naming : callable, optional
-        How subjects are shown (`crawlsim.opening.naming_of`); by default as they are.
+        How subjects are shown (`crawlsim.summary.naming_of`); by default as they are.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from analytic.crosscheck import RELATIVE_TOLERANCE, Comparison
 from analytic.law_check import LawComparison
 from analytic.significance import POWER
-from crawlsim.opening import TOO_RARE
+from crawlsim.summary import TOO_RARE
 from scenarios.measures import MEASURES, Subject
 
 _SEVERITY = ("disagrees", "inconclusive", "agrees", "not judged")

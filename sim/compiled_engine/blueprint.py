@@ -13,8 +13,14 @@ from scenarios.laws import Exponential, Uniform
 from scenarios.sections import PageSize
 from sim import rules
 from sim.compiled_engine.building import largest_batch, law_of_first_phase, new_parts
+from sim.compiled_engine.random_numbers import (
+    RandomNumbers,
+    Rows,
+    repeated_pages,
+    rows_of,
+    rows_of_robots,
+)
 from sim.compiled_engine.seeding import Streams
-from sim.compiled_engine.supply import Rows, Supply, repeated_pages, rows_of, rows_of_robots
 from sim.layout import (
     laws_of_robots,
     places_of_robots,
@@ -90,7 +96,7 @@ class Blueprint:
         drawn = not self.parts.service.tracked
         return never_rest and plain and queue.discipline.is_ordered and queue.servers == 1 and drawn
 
-    def access_times(self, streams: Streams) -> Supply:
+    def access_times(self, streams: Streams) -> RandomNumbers:
         """One row per robot, and where accesses may fail another one that says which do."""
         rows: list[Rows] = []
         for gaps, robots in self._laws:
@@ -98,16 +104,16 @@ class Blueprint:
         if self._robots.failure is not None:
             rows += rows_of_robots(_UNIFORM, streams, "failure", list(self.heard))
         in_all = sum(len(each.states) for each in rows)
-        return Supply(rows, np.ones(in_all, dtype=np.int64))
+        return RandomNumbers(rows, np.ones(in_all, dtype=np.int64))
 
-    def indexing_times(self, streams: Streams, service: Any, change: Any) -> Supply:
+    def indexing_times(self, streams: Streams, service: Any, change: Any) -> RandomNumbers:
         """Services and obsolescence timers; times between changes where there is no buffer.
 
         The first ones are drawn from the stream `service`, the last ones from `change`.
         """
         queue = self.scenario.model.queue
         if queue is None:
-            return Supply([rows_of(_UNIT, change)], np.array([int(self.is_refreshed)]))
+            return RandomNumbers([rows_of(_UNIT, change)], np.array([int(self.is_refreshed)]))
         timer = queue.timer or _UNIT
         at_once = min(queue.servers, self._batch)
         by_page = isinstance(queue.service, PageSize)
@@ -115,7 +121,7 @@ class Blueprint:
         needs = [at_once * int(drawn), self._batch * int(queue.timer is not None)]
         patience = streams.stream("obsolescence")
         rows = [rows_of(_UNIT if by_page else queue.service, service), rows_of(timer, patience)]
-        return Supply(rows, np.array(needs))
+        return RandomNumbers(rows, np.array(needs))
 
 
 _known: list[Blueprint] = []

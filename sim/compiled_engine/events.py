@@ -40,7 +40,7 @@ from sim.compiled_engine.world import FREE, JOINT, POLITE, SWITCHED, World
 
 @kernel
 def advance(world: World, change: Any, query: Any, delivery: Any, service: Any) -> bool:
-    """Go on until the horizon (True), or until a block may be exhausted or for a pause (False).
+    """Go on until the horizon (True), or until a block may be used up or for a pause (False).
 
     The first time it begins changes, queries and accesses; at the horizon it closes the integrals.
     """
@@ -123,9 +123,9 @@ def happen(
 def has_numbers(world: World) -> bool:
     """Whether the blocks of numbers can serve any event."""
     left = len(world.pages.sequence) - world.pages.state.used
-    exhausted = world.access.exhausted[0] or world.indexing.exhausted[0]
+    used_up = world.access.used_up[0] or world.indexing.used_up[0]
     polite = world.robots.state.kind == POLITE
-    return not exhausted and left >= (rules.LOOKAHEAD if polite else len(world.buffer.load))
+    return not used_up and left >= (rules.LOOKAHEAD if polite else len(world.buffer.load))
 
 
 @inner

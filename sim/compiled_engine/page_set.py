@@ -11,12 +11,12 @@ from scenarios.laws import Exponential
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
+from sim.compiled_engine.random_numbers import RandomNumbers, Rows, rows_of, rows_of_robots
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.service import take
-from sim.compiled_engine.supply import Rows, Supply, rows_of, rows_of_robots
 from sim.compiled_engine.world import Times, record
+from sim.event_rate import require_a_short_list
 from sim.layout import laws_of_robots, places_of_robots
-from sim.pace import require_a_short_list
 from sim.page_set import NEVER_FETCHED, births_of, mean_at_start
 from sim.tally import PageSetTally, Tally
 
@@ -100,7 +100,7 @@ def simulate_page_set(scenario: Scenario, replication: int, seed: int) -> Tally:
     robots = sum(len(each.states) for each in rows) - ACCESS
     needs = np.ones(ACCESS + robots, dtype=np.int64)
     needs[DISCOVERY] = scenario.page_set.discovery != "at-birth"
-    supply = Supply(rows, needs)
+    supply = RandomNumbers(rows, needs)
     pages = _new_page_set(scenario, robots, at_start, supply)
     streams = own.stream("change"), own.stream("accessing")
     supply.refill()
@@ -135,7 +135,7 @@ def _rows(scenario: Scenario, own: Streams, births: Any) -> list[Rows]:
     return rows
 
 
-def _new_page_set(scenario: Scenario, robots: int, at_start: int, supply: Supply) -> PageSet:
+def _new_page_set(scenario: Scenario, robots: int, at_start: int, supply: RandomNumbers) -> PageSet:
     section, run = scenario.page_set, scenario.run
     assert section is not None
     assert scenario.robots is not None
@@ -220,7 +220,7 @@ def go_on(pages: PageSet, change: Any, accessing: Any) -> bool:
     """The loop of `advance_page_set`."""
     state = pages.state
     for _ in range(PAUSE):
-        if pages.times.exhausted[0] or is_full(pages):
+        if pages.times.used_up[0] or is_full(pages):
             return False
         if state.to_begin > 0:
             begin_with_page(pages, change)

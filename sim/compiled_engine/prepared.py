@@ -25,7 +25,7 @@ import numpy as np
 
 from scenarios import Scenario, ScenarioError
 from scenarios.compile_times import place_of_code, time_in_words
-from sim.pace import expected_events
+from sim.event_rate import expected_events
 
 MODE = "CRAWLSIM_COMPILE"
 """Environment variable: "wait" compiles before the answer, whatever the run."""

@@ -24,9 +24,9 @@ from sim.compiled_engine.buffer import (
 )
 from sim.compiled_engine.chain import Chain, chain_of, keep_chain, with_newest, without
 from sim.compiled_engine.course import count_robots, observe, set_limit
-from sim.compiled_engine.crowd import Crowd, access_again, call_next, somebody_waits
 from sim.compiled_engine.events import end_warmup, first_of_others
 from sim.compiled_engine.jit import at, inner, kernel, loop
+from sim.compiled_engine.many_robots import ManyRobots, access_again, call_next, somebody_waits
 from sim.compiled_engine.service import SERVICE, TIMER, take
 from sim.compiled_engine.speeds import end_of_service, end_over_time
 from sim.compiled_engine.world import World
@@ -69,35 +69,35 @@ class Line(NamedTuple):
 
 
 @inner
-def begin_accesses(world: World, crowd: Crowd | None) -> None:
+def begin_accesses(world: World, many_robots: ManyRobots | None) -> None:
     """The first access of every robot."""
     for robot in range(len(world.robots.robot)):
         # Not the time itself, which may be -0.0: its bits are not the least.
         time = end_over_time(world.course, 0.0, take(world.access, robot))
-        if crowd is None:
+        if many_robots is None:
             set_alarm(world.robots.ends, robot, time)
         else:
-            crowd.time[robot] = time
+            many_robots.time[robot] = time
 
 
 @kernel
-def advance_queue(world: World, crowd: Crowd | None) -> bool:
-    """Go on until the horizon (True), or until a block of numbers is exhausted (False).
+def advance_queue(world: World, many_robots: ManyRobots | None) -> bool:
+    """Go on until the horizon (True), or until a block of numbers is used up (False).
 
     The first time it begins all accesses; at the horizon it closes the integrals.
     """
-    return go_on(world, crowd)
+    return go_on(world, many_robots)
 
 
 @loop
-def go_on(world: World, crowd: Crowd | None) -> bool:
+def go_on(world: World, many_robots: ManyRobots | None) -> bool:
     """The loop of `advance_queue`."""
     if not world.run.begun:
         world.run.begun = True
-        begin_accesses(world, crowd)
+        begin_accesses(world, many_robots)
     while True:
         until, rank = first_of_others(world, np.inf, rules.HORIZON)
-        if not run_until(world, crowd, until):
+        if not run_until(world, many_robots, until):
             return False
         if rank == rules.WARMUP:
             end_warmup(world, until)
@@ -113,20 +113,20 @@ def go_on(world: World, crowd: Crowd | None) -> bool:
 
 
 @inner
-def run_until(world: World, crowd: Crowd | None, until: float) -> bool:
-    """All events up to a time, that time included; False if a block of numbers is exhausted."""
-    line = taken_up(world)
+def run_until(world: World, many_robots: ManyRobots | None, until: float) -> bool:
+    """All events up to a time, that time included; False if a block of numbers is used up."""
+    line = load(world)
     last_service = last_place(world.indexing.rows[SERVICE])
     last_patience = last_place(world.indexing.rows[TIMER])
-    ends = world.robots.ends if crowd is None else crowd.next
+    ends = world.robots.ends if many_robots is None else many_robots.next
     access_end, robot = first_alarm(ends)
     now = 0.0
-    while not world.access.exhausted[0]:
+    while not world.access.used_up[0]:
         if line.service > last_service or line.patience > last_patience:
             break
         following = line.timer if line.timer <= access_end else access_end
-        if access_end == np.inf and somebody_waits(crowd):
-            call_next(crowd, world.access, world.robots.robot)
+        if access_end == np.inf and somebody_waits(many_robots):
+            call_next(many_robots, world.access, world.robots.robot)
             access_end, robot = first_alarm(ends)
         elif line.service_end <= following:
             now = line.service_end
@@ -142,32 +142,32 @@ def run_until(world: World, crowd: Crowd | None, until: float) -> bool:
             now = access_end
             if now > until:
                 break
-            if is_heard(world, crowd, robot, line.level):
+            if is_heard(world, many_robots, robot, line.level):
                 line = deliver(world, line, now)
-            begin_access(world, crowd, robot, now)
+            begin_access(world, many_robots, robot, now)
             access_end, robot = first_alarm(ends)
-    put_down(world, line)
+    store(world, line)
     return now > until
 
 
 @inner
-def is_heard(world: World, crowd: Crowd | None, robot: int, level: int) -> bool:
-    """Whether a robot, given in a crowd by its seat, is active at a level."""
+def is_heard(world: World, many_robots: ManyRobots | None, robot: int, level: int) -> bool:
+    """Whether a robot, given in a many_robots by its seat, is active at a level."""
     active = world.robots.active_at[at(level)]
-    if crowd is None:
+    if many_robots is None:
         return rules.is_heard(world.robots.robot[at(robot)].place, active)
-    return rules.is_heard(crowd.place[at(robot)], active)
+    return rules.is_heard(many_robots.place[at(robot)], active)
 
 
 @inner
-def begin_access(world: World, crowd: Crowd | None, robot: int, now: float) -> None:
-    """A robot that delivers now, given in a crowd by its seat, begins its next access."""
-    if crowd is None:
+def begin_access(world: World, many_robots: ManyRobots | None, robot: int, now: float) -> None:
+    """A robot that delivers now, given in a many_robots by its seat, begins its next access."""
+    if many_robots is None:
         time = take(world.access, at(robot))
         set_alarm(world.robots.ends, robot, end_over_time(world.course, now, time))
     else:
-        time = crowd.access[at(robot)]
-        access_again(crowd, world.access, robot, end_over_time(world.course, now, time))
+        time = many_robots.access[at(robot)]
+        access_again(many_robots, world.access, robot, end_over_time(world.course, now, time))
 
 
 @inner
@@ -274,7 +274,7 @@ def last_place(row: Any) -> Any:
 
 
 @inner
-def taken_up(world: World) -> Line:
+def load(world: World) -> Line:
     """The queue as it lies in memory."""
     state = world.buffer.state
     timer, obsolete = first_timer(world.buffer.due)
@@ -293,7 +293,7 @@ def taken_up(world: World) -> Line:
 
 
 @inner
-def put_down(world: World, line: Line) -> None:
+def store(world: World, line: Line) -> None:
     """Write the queue into memory, where all other code finds it."""
     state = world.buffer.state
     state.level = line.level

@@ -46,7 +46,7 @@ def first_changes(world: World, change: Any) -> None:
 
 @kernel
 def refresh(world: World, query: Any) -> bool:
-    """Go on until the horizon (True), or until a block may be exhausted or for a pause (False).
+    """Go on until the horizon (True), or until a block may be used up or for a pause (False).
 
     The first time the robot's first access begins; at the horizon the integrals are closed.
     """
@@ -88,7 +88,7 @@ def go_on(world: World, query: Any) -> bool:
 
 @inner
 def deliver_until(world: World, course: Course | None, until: float) -> bool:
-    """All deliveries up to a time, that time included; False if a block of numbers is exhausted.
+    """All deliveries up to a time, that time included; False if a block of numbers is used up.
 
     Where speeds change, the outer loop goes from one change to the next.
     """

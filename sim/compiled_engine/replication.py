@@ -15,12 +15,12 @@ from scenarios.law_points import LawPoints
 from sim import rules
 from sim.compiled_engine.blueprint import blueprint_of
 from sim.compiled_engine.building import begin_in_phase, copied, new_pages
-from sim.compiled_engine.crowd import new_crowd
 from sim.compiled_engine.events import advance
+from sim.compiled_engine.many_robots import new_many_robots
 from sim.compiled_engine.queue import advance_queue
+from sim.compiled_engine.random_numbers import pages_ahead
 from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
-from sim.compiled_engine.supply import pages_ahead
 from sim.compiled_engine.world import Buffer, Course, Pages, World
 from sim.draws import drawn_phase
 from sim.environment import Path, draw_path
@@ -84,8 +84,8 @@ class Replication:
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
         if self._blueprint.is_queue:
-            crowd = new_crowd(len(self._blueprint.heard))
-            self._run(advance_queue, crowd)
+            many_robots = new_many_robots(len(self._blueprint.heard))
+            self._run(advance_queue, many_robots)
         elif self._blueprint.is_refreshed:
             begin_refreshed(self._world, self._change, self._query)
             self._run(refresh, self._query)

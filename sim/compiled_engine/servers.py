@@ -12,9 +12,9 @@ from scenarios.sections import Servers as ServersSection
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import inner, kernel, loop
+from sim.compiled_engine.random_numbers import RandomNumbers, rows_of
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.service import take
-from sim.compiled_engine.supply import Supply, rows_of
 from sim.compiled_engine.world import Times, record
 from sim.layout import spacing_laws
 from sim.tally import ServersTally, Tally
@@ -101,13 +101,13 @@ def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     return tally
 
 
-def _supply(section: ServersSection, streams: list[Any]) -> Supply:
+def _supply(section: ServersSection, streams: list[Any]) -> RandomNumbers:
     processes = [*section.laws, section.arrivals]
     rows = [rows_of(process, own) for process, own in zip(processes, streams, strict=True)]
-    return Supply(rows, np.ones(len(rows), dtype=np.int64))
+    return RandomNumbers(rows, np.ones(len(rows), dtype=np.int64))
 
 
-def _new_servers(scenario: Scenario, supply: Supply) -> Servers:
+def _new_servers(scenario: Scenario, supply: RandomNumbers) -> Servers:
     assert scenario.servers is not None
     section = scenario.servers
     run = scenario.run
@@ -169,7 +169,7 @@ def begin_servers(servers: Servers) -> None:
 
 @kernel
 def advance_servers(servers: Servers, routing: Any) -> bool:
-    """Go on until the horizon (True), or until a block of numbers may be exhausted (False)."""
+    """Go on until the horizon (True), or until a block of numbers may be used up (False)."""
     return go_on(servers, routing)
 
 
@@ -177,7 +177,7 @@ def advance_servers(servers: Servers, routing: Any) -> bool:
 def go_on(servers: Servers, routing: Any) -> bool:
     """The loop of `advance_servers`; every packet takes a number, so that it comes to an end."""
     state = servers.state
-    while not servers.times.exhausted[0]:
+    while not servers.times.used_up[0]:
         first = soonest(servers.ends)
         ends = servers.ends.time[first]
         now = min(ends, state.arrival, state.warmup, state.horizon)

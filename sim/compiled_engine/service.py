@@ -23,7 +23,7 @@ def take(times: Times, row: int) -> float:
     first = its.first
     its.first = first + 1
     if first + 1 + its.needs > its.end:
-        times.exhausted[0] = True
+        times.used_up[0] = True
     return times.drawn[first]
 
 

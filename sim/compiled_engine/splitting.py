@@ -157,7 +157,7 @@ class _Memory:
 def advance_paths(
     world: World, memory: Any, paths: Paths, change: Any, query: Any, delivery: Any, service: Any
 ) -> bool:
-    """Go on until no path is left (True), or until a block may be exhausted or for a pause."""
+    """Go on until no path is left (True), or until a block may be used up or for a pause."""
     if not world.run.begun:
         world.run.begun = True
         begin_accesses(world, delivery)

@@ -42,13 +42,13 @@ class Times(NamedTuple):
     rows : record array, shape (rows,)
         Where the times of each row that are left begin (`first`) and `end`, and the most that one
         event can take (`needs`).
-    exhausted : ndarray of bool, shape (1,)
+    used_up : ndarray of bool, shape (1,)
         Whether some row holds less than that.
     """
 
     drawn: Any
     rows: Any
-    exhausted: Any
+    used_up: Any
 
 
 class Service(NamedTuple):

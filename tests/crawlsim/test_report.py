@@ -31,11 +31,11 @@ from analytic import (
     predict,
 )
 from crawlsim import report
-from crawlsim.opening import names_of_worst_pages
 from crawlsim.report.drawing import svg_text
 from crawlsim.report.pages import _change_rates
 from crawlsim.report.rule_figures import has_map
 from crawlsim.report.words import number
+from crawlsim.summary import names_of_worst_pages
 from scenarios import Estimate, Results, Scenario, load, scenario_from
 
 PROVENANCE = {"crawlsim": "0.1.0", "Python": "3.11.2"}

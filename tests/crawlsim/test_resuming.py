@@ -77,6 +77,27 @@ def test_a_stopped_sweep_computes_only_what_is_missing_and_ends_the_same(
     assert printed == text, "a table from files differs from one computed now"
 
 
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"vary": [["run.seed", [1]]]}, "vary was run.seed=1,2, and is run.seed=1 now"),
+        ({"warmup": "70"}, 'warmup was not given, and is "70" now'),
+        ({"scenario": {"run": {"seed": 2}}}, "run.seed was 1, and is 2 now"),
+        ({"contents": ["b"]}, "a data file had other contents"),
+    ],
+)
+def test_what_another_sweep_differs_in_is_said(
+    tmp_path: Path, changes: dict[str, Any], says: str
+) -> None:
+    grid = grid_of(queue(), {"run.seed": [1, 2]})
+    identity = {"program": "crawlsim", "vary": [["run.seed", [1, 2]]], "warmup": None}
+    identity |= {"scenario": {"run": {"seed": 1}}, "contents": ["a"]}
+    CellFiles(str(tmp_path), identity, grid).keep({"varied": {"run.seed": 1}}, 0)
+    with pytest.raises(ScenarioError) as refusal:
+        CellFiles(str(tmp_path), identity | changes, grid)
+    assert refusal.value.allowed == f"holds another sweep: {says}; give another folder"
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("flags", "says"),

@@ -14,7 +14,7 @@ from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import progress_bar
 from crawlsim.cli.run_time import Cost
 from scenarios import Scenario, load, scenario_from
-from sim.pace import expected_events
+from sim.event_rate import expected_events
 
 
 class Terminal(io.StringIO):

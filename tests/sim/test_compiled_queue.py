@@ -17,9 +17,9 @@ from test_engines_agree import assert_same_path
 
 from scenarios import Scenario
 from scenarios.laws import Distribution, Exponential, PhaseType
-from sim.compiled_engine import crowd, replication
+from sim.compiled_engine import many_robots, replication
 from sim.compiled_engine.many_times import filling_of, jumps
-from sim.compiled_engine.supply import Supply, rows_of
+from sim.compiled_engine.random_numbers import RandomNumbers, rows_of
 from sim.draws import how_to_draw
 from sim.laws import exponential, phase_type
 
@@ -89,8 +89,8 @@ def test_a_plain_queue_takes_the_path_of_the_simpy_engine(scenario: Scenario) ->
 def test_a_crowd_takes_the_path_of_the_simpy_engine(scenario: Scenario, part: int) -> None:
     """With ties, more robots than there are places may deliver at the same time."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(crowd, "VERY_MANY", 1)
-        patched.setattr(crowd, "_PART", part)
+        patched.setattr(many_robots, "VERY_MANY", 1)
+        patched.setattr(many_robots, "_PART", part)
         assert_same_path(scenario)
 
 
@@ -101,8 +101,8 @@ def test_robots_that_deliver_all_at_once_are_called_in_the_order_of_their_number
         scenario = plain_queue(**{"robots.available": 50, "robots.access_time": law})
         for part in (1, 10, 50):
             with pytest.MonkeyPatch.context() as patched:
-                patched.setattr(crowd, "VERY_MANY", 1)
-                patched.setattr(crowd, "_PART", part)
+                patched.setattr(many_robots, "VERY_MANY", 1)
+                patched.setattr(many_robots, "_PART", part)
                 assert_same_path(scenario)
 
 
@@ -116,8 +116,8 @@ def test_a_first_access_of_minus_zero_begins_at_zero(part: int | None) -> None:
         "run.horizon": 20.0,
     }
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(crowd, "_PART", part or crowd._PART)
-        patched.setattr(crowd, "VERY_MANY", 1 if part else crowd.VERY_MANY)
+        patched.setattr(many_robots, "_PART", part or many_robots._PART)
+        patched.setattr(many_robots, "VERY_MANY", 1 if part else many_robots.VERY_MANY)
         assert_same_path(plain_queue(**changes), replications=5)
 
 
@@ -197,7 +197,7 @@ def assert_drawn_alike(law: Distribution, draw: Any, seed: int, needs: int) -> N
     """The same times, and the stream stands where it did, after three refills of one row."""
     together = np.random.Generator(np.random.PCG64(seed))
     one_by_one = np.random.Generator(np.random.PCG64(seed))
-    supply = Supply([rows_of(law, together)], np.array([needs]))
+    supply = RandomNumbers([rows_of(law, together)], np.array([needs]))
     drawn, parameters = how_to_draw(law, one_by_one)
     assert drawn is draw
     assert filling_of(drawn) is not None
@@ -242,5 +242,5 @@ def test_thousands_of_robots_that_deliver_at_a_few_times() -> None:
             "run.warmup": 0.0,
         }
     )
-    assert crowd.new_crowd(5000) is not None
+    assert many_robots.new_many_robots(5000) is not None
     assert_same_path(scenario, replications=1)

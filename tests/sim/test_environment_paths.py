@@ -19,7 +19,7 @@ from scenarios.environment import Environment
 from scenarios.service_phases import seen_phases
 from sim import compiled_engine, simpy_engine
 from sim.environment import draw_path
-from sim.pace import require_progress
+from sim.event_rate import require_progress
 from sim.speeds import NEVER, end_of_work
 from sim.streams import stream
 

@@ -19,20 +19,20 @@ from scenarios import Scenario, load, scenario_from
 from scenarios.laws import Exponential
 from scenarios.processes import Mmpp
 from sim import compiled_engine
-from sim.compiled_engine import probes, replication, supply
+from sim.compiled_engine import probes, random_numbers, replication
 from sim.compiled_engine.jit import PAUSE, kernel
+from sim.compiled_engine.random_numbers import rows_of_robots
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.service import take
-from sim.compiled_engine.supply import rows_of_robots
 from sim.draws import sampler
 from sim.streams import stream
 
 BURSTY = Mmpp.model_validate({"Q": [[-0.4, 0.4], [0.2, -0.2]], "rates": [0.0, 2.0]})
 
 
-def new_supply(process: Any, needs: list[int]) -> supply.Supply:
+def new_numbers(process: Any, needs: list[int]) -> random_numbers.RandomNumbers:
     rows = rows_of_robots(process, Streams(1, 0), "access", range(len(needs)))
-    return supply.Supply(rows, np.array(needs))
+    return random_numbers.RandomNumbers(rows, np.array(needs))
 
 
 @kernel
@@ -51,13 +51,13 @@ def test_blocks_give_the_numbers_of_each_stream_in_order(
     An event may take fewer numbers than it can.
     """
     needs = [1, 3, 40]
-    fed = new_supply(process, needs)
+    fed = new_numbers(process, needs)
     plain = [sampler(process, stream(1, 0, "access", row)) for row in range(3)]
     fed.refill()
     times = fed.times
     for row, events, spared in used:
         for _ in range(events):
-            if times.exhausted[0]:
+            if times.used_up[0]:
                 fed.refill()
                 times = fed.times
             for _ in range(max(needs[row] - spared, 1)):
@@ -68,11 +68,11 @@ def test_a_row_can_always_serve_an_event_that_takes_more_than_a_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As with batches of thousands of pages, each with a clock."""
-    monkeypatch.setattr(supply.Supply, "_LARGEST", 64)
-    monkeypatch.setattr(supply.Supply, "_IN_ALL", 64)
+    monkeypatch.setattr(random_numbers.RandomNumbers, "_LARGEST", 64)
+    monkeypatch.setattr(random_numbers.RandomNumbers, "_IN_ALL", 64)
     most = 50
     plain = sampler(Exponential(mean=2.0), stream(1, 0, "access", 0))
-    fed = new_supply(Exponential(mean=2.0), [most])
+    fed = new_numbers(Exponential(mean=2.0), [most])
     for taken in [50, 1, 1, 50, 7, 30, 50, 50, 11, 50, 1, 50]:
         fed.refill()
         times = fed.times
@@ -83,8 +83,8 @@ def test_a_row_can_always_serve_an_event_that_takes_more_than_a_block(
 
 def test_a_block_that_takes_long_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with gaps of thousands of phase changes each: an interrupt is heard all the same."""
-    monkeypatch.setattr(supply.Supply, "_LONG", 0.0)  # everything takes long
-    fed = new_supply(Exponential(mean=1.0), [1])
+    monkeypatch.setattr(random_numbers.RandomNumbers, "_LONG", 0.0)  # everything takes long
+    fed = new_numbers(Exponential(mean=1.0), [1])
     at_first = fed.used
     for _ in range(12):
         fed.refill()
@@ -95,16 +95,18 @@ def test_a_block_that_takes_long_does_not_grow(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("robots", [1000, 40_000])
 def test_a_row_that_is_not_used_is_drawn_once(monkeypatch: pytest.MonkeyPatch, robots: int) -> None:
     """The room is for the one that is used, however many the others are."""
-    monkeypatch.setattr(supply.Supply, "_LONG", math.inf)  # nothing takes long, however busy it is
+    monkeypatch.setattr(
+        random_numbers.RandomNumbers, "_LONG", math.inf
+    )  # nothing takes long, however busy it is
     (rows,) = rows_of_robots(Exponential(mean=1.0), Streams(1, 0), "access", range(robots))
-    fed = supply.Supply([rows], np.ones(robots, dtype=np.int64))
+    fed = random_numbers.RandomNumbers([rows], np.ones(robots, dtype=np.int64))
     fed.refill()
     drawn_once = rows.states.copy()
     taken = 0
     refills = 0
     while taken < 200_000:
         times = fed.times
-        while not times.exhausted[0]:
+        while not times.used_up[0]:
             take_one(times, 7)
             taken += 1
         fed.refill()
@@ -118,7 +120,9 @@ def test_what_a_stream_gives_outside_its_row_is_not_given_again() -> None:
     """As with the first changes of pages, which are drawn before the robot starts."""
     shared = stream(1, 0, "change", 0)
     plain = sampler(Exponential(mean=1.0), stream(1, 0, "change", 0))
-    fed = supply.Supply([supply.rows_of(Exponential(mean=1.0), shared)], np.ones(1, dtype=np.int64))
+    fed = random_numbers.RandomNumbers(
+        [random_numbers.rows_of(Exponential(mean=1.0), shared)], np.ones(1, dtype=np.int64)
+    )
     assert [shared.standard_exponential() for _ in range(3)] == [plain() for _ in range(3)]
     fed.refill()
     assert [take_one(fed.times, 0) for _ in range(5)] == [plain() for _ in range(5)]
@@ -231,7 +235,7 @@ def test_short_blocks_of_a_policy_are_looked_at_once(length: int) -> None:
     block = np.arange(length).view(Counted)
     ahead = 2**14
     Counted.asked = 0
-    pages, asked = supply.PagesAhead(itertools.repeat(block), ahead).after(
+    pages, asked = random_numbers.PagesAhead(itertools.repeat(block), ahead).after(
         np.zeros(0, dtype=np.int64), 0
     )
     assert ahead <= pages.size < ahead + length
@@ -242,14 +246,14 @@ def test_short_blocks_of_a_policy_are_looked_at_once(length: int) -> None:
 
 def test_pages_that_are_enough_are_not_copied() -> None:
     pages = np.arange(1000)
-    sequence = supply.PagesAhead(iter(()), 300)
+    sequence = random_numbers.PagesAhead(iter(()), 300)
     assert sequence.after(pages, 700) == (pages, 700)
     assert sequence.after(pages, 0)[0] is pages
 
 
 def test_more_pages_are_given_each_time_up_to_a_limit() -> None:
     """A short run asks for few, a long one seldom."""
-    sequence = supply.PagesAhead((np.arange(100) for _ in itertools.count()), 2)
+    sequence = random_numbers.PagesAhead((np.arange(100) for _ in itertools.count()), 2)
     lengths = []
     pages = np.zeros(0, dtype=np.int64)
     for _ in range(8):

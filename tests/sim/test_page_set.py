@@ -186,7 +186,7 @@ def test_a_list_that_outgrows_what_can_be_kept_is_refused(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page lives for a moment and stays on the list: few exist, and more and more are known."""
-    monkeypatch.setattr("sim.pace._MOST_PAGES", 2000)
+    monkeypatch.setattr("sim.event_rate._MOST_PAGES", 2000)
     short = {"page_set.birth_rate": 500.0, "page_set.lifetime": {"exponential": {"mean": 0.01}}}
     with pytest.raises(ScenarioError, match="list of known pages grow beyond 2e\\+03"):
         run(page_set(short | {"page_set.discovery": "at-birth"}), replications=2, engine=engine)

@@ -28,7 +28,7 @@ from test_engines_agree import (
 )
 
 from scenarios import Scenario, scenario_from
-from sim.compiled_engine import states, supply
+from sim.compiled_engine import random_numbers, states
 from sim.streams import stream
 
 interpreted = os.environ.get("NUMBA_DISABLE_JIT") == "1"
@@ -91,7 +91,7 @@ def _coarse_everywhere() -> Any:
     with pytest.MonkeyPatch.context() as patch:
         for name in TAKES_STREAMS:
             patch.setattr(importlib.import_module(name), "stream", coarse_stream)
-        patch.setattr(supply, "hand", coarse_hand)
+        patch.setattr(random_numbers, "hand", coarse_hand)
         yield
 
 

@@ -29,7 +29,7 @@ _LEAST_STEP = 2.0**-52
 """Relative; what is added to a time must not be lost in its last digit."""
 
 
-class Crowd(NamedTuple):
+class ManyRobots(NamedTuple):
     """The robots, and those of them that deliver next.
 
     Attributes
@@ -56,12 +56,12 @@ class Crowd(NamedTuple):
     state: Any
 
 
-def new_crowd(robots: int) -> Crowd | None:
+def new_many_robots(robots: int) -> ManyRobots | None:
     """All robots before their first access; None where there are not very many."""
     if robots < VERY_MANY:
         return None
     seats = 1 << (robots // _PART).bit_length()
-    return Crowd(
+    return ManyRobots(
         time=np.full(robots, np.inf),
         next=new_alarms(seats),
         robot=np.zeros(seats + 1, dtype=np.int64),
@@ -72,73 +72,73 @@ def new_crowd(robots: int) -> Crowd | None:
 
 
 @inner
-def somebody_waits(crowd: Crowd | None) -> bool:
+def somebody_waits(many_robots: ManyRobots | None) -> bool:
     """Whether more robots will deliver than those that have a seat."""
-    return False if crowd is None else crowd.state.waits
+    return False if many_robots is None else many_robots.state.waits
 
 
 @inner
-def access_again(crowd: Crowd, access: Times, seat: int, time: float) -> None:
+def access_again(many_robots: ManyRobots, access: Times, seat: int, time: float) -> None:
     """The robot of a seat has delivered and begun its next access, which ends at a time."""
-    robot = at(crowd.robot[at(seat)])
-    if time <= crowd.state.until:
-        set_alarm(crowd.next, seat, time)
-        crowd.access[at(seat)] = take(access, robot)
+    robot = at(many_robots.robot[at(seat)])
+    if time <= many_robots.state.until:
+        set_alarm(many_robots.next, seat, time)
+        many_robots.access[at(seat)] = take(access, robot)
     else:
-        set_alarm(crowd.next, seat, np.inf)
-        crowd.time[robot] = time
+        set_alarm(many_robots.next, seat, np.inf)
+        many_robots.time[robot] = time
 
 
 @inner
-def call_next(crowd: Crowd | None, access: Times, robots: Any) -> None:
+def call_next(many_robots: ManyRobots | None, access: Times, robots: Any) -> None:
     """Those that deliver next take the seats, all of which are free.
 
     Of more than have a seat at one and the same time, those of the lowest numbers.
     """
-    if crowd is None:
+    if many_robots is None:
         return
-    first = crowd.time[0]
-    for robot in range(len(crowd.time)):
-        first = min(first, crowd.time[robot])
-    crowd.state.waits = first < np.inf
-    count = choose_until(crowd, first)
+    first = many_robots.time[0]
+    for robot in range(len(many_robots.time)):
+        first = min(first, many_robots.time[robot])
+    many_robots.state.waits = first < np.inf
+    count = choose_until(many_robots, first)
     for seat in range(count):
-        robot = at(crowd.robot[seat])
-        crowd.next.time[seat] = crowd.time[robot]
-        crowd.time[robot] = np.inf
-        crowd.place[seat] = robots[robot].place
-        crowd.access[seat] = take(access, robot)
-    compete(crowd.next)
+        robot = at(many_robots.robot[seat])
+        many_robots.next.time[seat] = many_robots.time[robot]
+        many_robots.time[robot] = np.inf
+        many_robots.place[seat] = robots[robot].place
+        many_robots.access[seat] = take(access, robot)
+    compete(many_robots.next)
 
 
 @inner
-def choose_until(crowd: Crowd, first: float) -> int:
+def choose_until(many_robots: ManyRobots, first: float) -> int:
     """Choose a time until which not more robots deliver than there are seats; how many do."""
-    seats = len(crowd.place)
-    width = min(crowd.state.width, first)
-    crowd.state.until = first + width
-    count = gather(crowd)
+    seats = len(many_robots.place)
+    width = min(many_robots.state.width, first)
+    many_robots.state.until = first + width
+    count = gather(many_robots)
     if count > seats:
-        crowd.state.until = first
-        if gather(crowd) > seats:
+        many_robots.state.until = first
+        if gather(many_robots) > seats:
             return seats
     while count > seats:
         width /= 2.0
-        crowd.state.until = first + width
-        count = gather(crowd)
-    crowd.state.width = max(width * min(_FULL * seats / count, 8.0), first * _LEAST_STEP)
+        many_robots.state.until = first + width
+        count = gather(many_robots)
+    many_robots.state.width = max(width * min(_FULL * seats / count, 8.0), first * _LEAST_STEP)
     return count
 
 
 @inner
-def gather(crowd: Crowd) -> int:
+def gather(many_robots: ManyRobots) -> int:
     """Write down the robots that deliver in time; how many, or one more than there are seats."""
-    seats = len(crowd.place)
-    until = crowd.state.until
+    seats = len(many_robots.place)
+    until = many_robots.state.until
     count = 0
-    for robot in range(len(crowd.time)):
-        crowd.robot[at(count)] = robot
-        count += crowd.time[robot] <= until
+    for robot in range(len(many_robots.time)):
+        many_robots.robot[at(count)] = robot
+        count += many_robots.time[robot] <= until
         if count > seats:
             break
     return count

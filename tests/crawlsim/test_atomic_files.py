@@ -18,7 +18,7 @@ import pytest
 from crawlsim.cli.files import PROVENANCE, own_folder, write_files
 from crawlsim.own_files import IN_TOML, claim, signed, write
 from scenarios import ScenarioError
-from sim.staging import PREFIX, alone_in, staging
+from sim.atomic_files import PREFIX, alone_in, staging
 
 TIMES = 60
 """Without a lock two writers mixed their files once in 150 times or more often."""
@@ -44,7 +44,7 @@ for turn in range(times):
 HOLDER = """
 import sys, time
 from pathlib import Path
-from sim.staging import staging
+from sim.atomic_files import staging
 
 with staging(Path(sys.argv[1])) as place:
     (place / "half").write_text("half")
@@ -127,7 +127,7 @@ def test_a_link_in_place_of_what_is_left_is_not_followed(tmp_path: Path) -> None
 def test_a_folder_without_locks_is_written_to_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sim.staging.fcntl", None)
+    monkeypatch.setattr("sim.atomic_files.fcntl", None)
     (tmp_path / f"{PREFIX}other").mkdir()
     write_files(tmp_path, {"a.csv": "1"}, lambda digests: json.dumps({"files": dict(digests)}))
     assert (tmp_path / "a.csv").read_text() == "1"
@@ -135,7 +135,7 @@ def test_a_folder_without_locks_is_written_to_all_the_same(
 
 
 def test_whoever_is_alone_keeps_others_waiting(tmp_path: Path) -> None:
-    writer = "import sys; from pathlib import Path; from sim.staging import alone_in\n"
+    writer = "import sys; from pathlib import Path; from sim.atomic_files import alone_in\n"
     writer += "with alone_in(Path(sys.argv[1])): print('in', flush=True)"
     with alone_in(tmp_path):
         process = subprocess.Popen(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from crawlsim.opening import _percent
+from crawlsim.summary import _percent
 from scenarios import load
 from scenarios.text import units, visible
 

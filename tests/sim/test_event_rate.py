@@ -8,7 +8,7 @@ import pytest
 from systems import queue
 
 from scenarios import ScenarioError, scenario_from
-from sim.pace import require_progress
+from sim.event_rate import require_progress
 
 RUN = {"horizon": 1000.0, "warmup": 0.0, "replications": 2}
 RATE = {"breaks": [0.0], "values": [1.0], "period": 2.0}

@@ -195,7 +195,7 @@ def _leave(room: Any) -> None:
     _here.spare = [*_here.spare, room][-_SPARE:]
 
 
-class Supply:
+class RandomNumbers:
     """Times drawn in advance, a block per row.
 
     What one stream gives next does not depend on what happens meanwhile. A block grows with its
@@ -254,7 +254,7 @@ class Supply:
         _leave(self.times.drawn)
 
     def refill(self) -> None:
-        """Fill up the rows that are half empty, what is exhausted among them.
+        """Fill up the rows that are half empty, what is used up among them.
 
         The others are left alone: of many robots only a few may be at work.
         """
@@ -268,7 +268,7 @@ class Supply:
             took = perf_counter() - begun
             if numbers:
                 part.seconds_each[:] = took / numbers if took <= self._LONG else np.inf
-        self.times.exhausted[0] = False
+        self.times.used_up[0] = False
 
     def _grow(self) -> None:
         """Enlarge the blocks of the rows that are half empty, while all together stay small.
