@@ -300,6 +300,7 @@ def test_python_ranks_as_the_command_does(
         differences = [float(row["difference"] or "nan") for row in csv.DictReader(file)]
     np.testing.assert_array_equal(found.differences["difference"], differences)
     assert bool(len(found.choice)) == ("indifference" in asked)
+    assert "more cells are in" not in (tmp_path / "out/report.html").read_text("utf-8")
     _, shown, _ = crawlsim("sweep", scenario_file, *VARY, *flags)
     assert " ".join(shown.split()).endswith(found.sentence)
 
@@ -307,3 +308,12 @@ def test_python_ranks_as_the_command_does(
 def test_there_is_nothing_to_rank_by(scenario_file: str) -> None:
     with pytest.raises(ScenarioError, match="--minimise"):
         program.rank(scenario_file, {"run.seed": [1, 2]})
+
+
+def test_what_only_formulas_give_is_not_ranked_without_them(
+    crawlsim: Commands, scenario_file: str
+) -> None:
+    asked = ("sweep", scenario_file, *VARY, "--minimise", "recovery_time", "--no-solve")
+    code, out, err = crawlsim(*asked)
+    assert (code, out) == (2, "")
+    assert "does not go with --no-solve: only the formulas give it" in " ".join(err.split())

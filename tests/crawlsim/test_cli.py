@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ from systems import queue
 
 import sim
 import sim.replicate
+from crawlsim.cli import _again, keep_interrupts
+from crawlsim.cli.output import _ends_of_settings
 from papers.rows import TITLES
 from scenarios import dumps, library_names
 from scenarios.measures import MEASURES
@@ -671,3 +674,19 @@ def test_the_page_opens_in_a_browser_where_there_is_one(
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     _, out, _ = crawlsim("explore", *flags)
     assert addresses == out.split() * opened
+
+
+def test_ignored_interrupts_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    keep_interrupts()
+    assert sys.unraisablehook is _again
+    again = threading.Event()
+    monkeypatch.setattr("_thread.interrupt_main", again.set)
+    _again(SimpleNamespace(exc_type=KeyboardInterrupt))  # type: ignore[arg-type]  # as reported
+    assert again.wait(60.0)
+
+
+def test_settings_end_where_the_interventions_begin_and_end() -> None:
+    short = {"at": 0.25, "until": 0.75, "robot_speed": 0.5}
+    scenario = queue({"interventions": [short], "run.warmup": 0.0, "run.horizon": 2.0})
+    assert _ends_of_settings(scenario) == [0.25, 0.75, 2.0]

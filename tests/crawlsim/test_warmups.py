@@ -19,7 +19,9 @@ from analytic import (
     start_up_times,
     suggested_warmup,
 )
+from analytic.start_up import WarmUpNeed
 from crawlsim.cli.results import effect_of_doubling
+from crawlsim.cli.simulating import _warn_of_short_warmup
 from scenarios import ScenarioError, dumps, library_names, load
 
 Commands = Any
@@ -271,3 +273,22 @@ def test_the_report_shows_it(crawlsim: Commands, tmp_path: Path) -> None:
     flags = ["--set", "run.horizon=3000.0", "--replications", "4"]
     crawlsim("check", "one-robot", *flags, "--out", str(tmp_path / "out"))
     assert "If the warm-up were twice as long" in (tmp_path / "out/report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("time", "says"),
+    [
+        (math.inf, "queue: how long the start is remembered is not known"),
+        (80.0, "queue: the warm-up (50 time units) is shorter than"),
+    ],
+)
+def test_a_start_that_may_be_remembered_is_warned_of_once(
+    time: float, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "how long the start is remembered is not known"
+    need = WarmUpNeed(name, time, needed=1.0)
+    monkeypatch.setattr("analytic.start_up.remembered_starts", lambda _: [need])
+    _warn_of_short_warmup(queue({"run.warmup": 50.0}))
+    shown = " ".join(capsys.readouterr().err.split())
+    assert says in shown
+    assert shown.count("queue:") == 1

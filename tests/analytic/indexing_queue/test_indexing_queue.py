@@ -13,6 +13,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from analytic.indexing_queue import (
     solution,
 )
 from analytic.indexing_queue.chain import dense_generator
+from analytic.indexing_queue.marginals import mean_profile
 from analytic.indexing_queue.measures import queue_measures
 from analytic.markov import stationary
 from analytic.phase_type import PhaseLaw, as_phase_type, moment
@@ -975,3 +977,10 @@ def test_the_relaxation_time_is_known_where_the_chain_is() -> None:
     scenario = queue({"buffer.waiting_places": 0})
     assert relaxation_time_of(scenario) == pytest.approx(1 / (3 * 0.4 + 1.0), rel=1e-12)
     assert relaxation_time_of(queue({"buffer.service": GAMMA})) is None
+
+
+def test_phases_at_a_random_moment_of_patience() -> None:
+    """Of a sum of exponential times of means 1 and 3 the second takes three quarters."""
+    generator = np.array([[-1.0, 1.0], [0.0, -1 / 3]])
+    chain: Any = SimpleNamespace(patience=PhaseLaw(np.array([1.0, 0.0]), generator))
+    assert mean_profile(chain) == pytest.approx([0.25, 0.75])

@@ -148,6 +148,8 @@ def test_intervals_of_a_process_that_is_not_taken_are_not_sought(
     taken = fit_of(np.cumsum(gaps), process="renewal")
     assert "mmpp" in taken.summary["criteria"]
     assert not asked
+    free = fit_deliveries(batches_of(np.cumsum(gaps)))
+    assert free.chosen == min(free.tried, key=lambda name: free.tried[name].criterion(2999))
     fit_of(np.cumsum(gaps), process="mmpp")
     assert len(asked) == 1
 
