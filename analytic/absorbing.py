@@ -61,7 +61,8 @@ class Absorbing(ABC):
         ValueError
             If more jumps are expected.
         """
-        expected = self.rate * float(times.max(initial=0.0))
+        rate = self.rate
+        expected = rate * float(times.max(initial=0.0))
         if expected > most:
             raise ValueError(
                 f"{expected:.3g} jumps are expected up to time {times.max():g}; "
@@ -69,7 +70,7 @@ class Absorbing(ABC):
             )
         jumps = 1 + math.ceil(expected + 9 * math.sqrt(expected) + 30)
         total: Array = sum(
-            np.multiply.outer(scipy.special.gammainc(jump, self.rate * times), ended)
+            np.multiply.outer(scipy.special.gammainc(jump, rate * times), ended)
             for jump, ended in zip(range(1, jumps + 1), self.ends_by_jump(), strict=False)
         )
         return total
@@ -99,10 +100,11 @@ class Absorbing(ABC):
         if len(ended) > MOST_JUMPS:
             raise NoAnswerError(f"a page may make more than {MOST_JUMPS:,} jumps before it ends")
         jumps = np.arange(1, len(ended) + 1)
-        longest = (len(ended) + 10 * math.sqrt(len(ended)) + 40) / self.rate
+        rate = self.rate
+        longest = (len(ended) + 10 * math.sqrt(len(ended)) + 40) / rate
 
         def distribution(time: float) -> dict[str, Array]:
-            return by_class(scipy.special.gammainc(jumps, self.rate * time) @ ended)
+            return by_class(scipy.special.gammainc(jumps, rate * time) @ ended)
 
         def quantile(name: str, share: float, atom: float) -> float:
             if share <= atom:
