@@ -340,6 +340,7 @@ def schedule(
     host_visits: Mapping[str, str] | None = None,
     weights: Mapping[str, float] | None = None,
     tiers: Sequence[str] = (),
+    classes: Sequence[tuple[str, str]] = (),
     rule: str = "freshness",
     objective: str = "freshness",
     until: str | None = None,
@@ -370,6 +371,9 @@ def schedule(
         Importance of URLs, such as page views.
     tiers : sequence of str
         The only times between two visits that the crawler knows.
+    classes : sequence of (str, str)
+        Name of a class of pages and a pattern of URLs such as ``"*/news/*"``: numbers are given for
+        each. A page is of the first that fits, else "other".
     rule : str
         "freshness", or for comparison "lambdacrawl", "azar", "proportional" or "uniform".
     objective : {"freshness", "delay", "harmonic"}
@@ -384,7 +388,7 @@ def schedule(
         like are one, called as it last answered with a content.
     form : str, optional
         Format of the logs; default by their contents.
-    out_format : {"csv", "nutch", "stormcrawler"}
+    out_format : {"csv", "nutch", "stormcrawler", "scrapy"}
         For which the intervals are made; `crawlsim.scheduling.schedule_text` writes it.
     backtest : bool
         Whether plans of earlier years are replayed.
@@ -432,6 +436,7 @@ def schedule(
         until=None if until is None else instant(until, "--until"),
         longest_by="--max" if longest else f"--max (the limit of {out_format} unless you say more)",
         tiers=tuple(seconds),
+        classes=tuple(classes),
         rule=rule,
         objective=objective,
         backtest=backtest,

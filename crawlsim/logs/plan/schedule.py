@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,6 +25,7 @@ from crawlsim.logs.plan.planning import (
     forecast_of,
     left_fresh,
     planned,
+    stale_of,
     stale_shares,
 )
 from crawlsim.logs.plan.quantities import day_of, in_words
@@ -82,6 +85,8 @@ class Asked:
         Who set `longest`, for a refusal.
     tiers : sequence of float
         Seconds between two visits that the crawler knows, where it knows only a few.
+    classes : sequence of (str, str)
+        Name of a class of pages, and the pattern of their URLs; the rest is "other".
     rule : str
         A key of `RULES`.
     objective : str
@@ -105,6 +110,7 @@ class Asked:
     until: float | None = None
     longest_by: str = "--max"
     tiers: Sequence[float] = ()
+    classes: Sequence[tuple[str, str]] = ()
     rule: str = "freshness"
     objective: str = "freshness"
     backtest: bool = False
@@ -235,6 +241,36 @@ class Schedule:
         """What the plan is expected to cost by an objective, as `expected_costs` has it."""
         return _share(expected_costs(self.forecast, 1 / self.intervals, self.importance, objective))
 
+    @property
+    def last_seen(self) -> Array:
+        """When each page was last visited; the end of the log where it never was."""
+        seen = np.where(np.isfinite(self.gaps.first), self.gaps.first, self.gaps.end)
+        seen[self.gaps.page] = self.gaps.start + self.gaps.length  # the last gap of a page stays
+        return seen
+
+    @property
+    def of_classes(self) -> list[dict[str, Any]]:
+        """Number, visits and stale share of the pages of each class, the first that fits each."""
+        left = np.ones(len(self.urls), bool)
+        found = []
+        visits = 1 / self.intervals
+        for name, pattern in (*self.asked.classes, ("other", "*")):
+            fits = re.compile(fnmatch.translate(pattern)).match
+            some = left & np.fromiter((bool(fits(url)) for url in self.urls), bool, len(left))
+            left &= ~some
+            found.append((name, some))
+        return [
+            {
+                "class": name,
+                "pages": int(some.sum()),
+                "visits_per_day": float(visits[some].sum()) * DAY,
+                "stale": None
+                if self.expected is None or not some.any()
+                else stale_of(self.forecast, visits, self.importance, some),
+            }
+            for name, some in _joined(found)
+        ]
+
     def saving(self, over: str) -> float | None:
         """Share of the expected stale time of another rule that the plan saves."""
         assert self.expected is not None
@@ -295,9 +331,18 @@ class Schedule:
             "expected_reason": self.no_promise or None,
             "savings": savings,
             "more_budget": more,
+            "classes": self.of_classes if self.asked.classes else None,
             "backtest": tested,
             "notes": list(self.notes),
         }
+
+
+def _joined(
+    classes: Sequence[tuple[str, NDArray[np.bool_]]],
+) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """The pages of each class, of which several patterns may have a part."""
+    for name in dict.fromkeys(name for name, _ in classes):
+        yield name, np.logical_or.reduce([some for own, some in classes if own == name])
 
 
 IN_WORDS = {

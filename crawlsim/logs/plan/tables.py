@@ -39,6 +39,20 @@ def read_weights(path: str) -> dict[str, float]:
     return weights
 
 
+def read_classes(path: str) -> list[tuple[str, str]]:
+    """Names of classes and patterns of URLs (``*``, ``?``), from the columns ``class,pattern``.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be read or has no rows.
+    """
+    rows = [(name, glob) for _, name, glob in _rows("--classes", path, ("class",), ("pattern",))]
+    if not rows:
+        raise ScenarioError("--classes", path, "holds no class")
+    return rows
+
+
 def of_site_keys(weights: Mapping[str, float], urls: Sequence[str]) -> dict[str, float]:
     """The weights of URLs, those of all spellings of one page added up under the name it has."""
     names = {site_key(url): url for url in urls}

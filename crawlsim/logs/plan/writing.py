@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import heapq
 import io
+import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import repeat
 from typing import Any
 
@@ -117,6 +119,18 @@ def _stormcrawler(schedule: Schedule, intervals: NDArray[Any]) -> str:
     )
 
 
+def _scrapy(schedule: Schedule, intervals: NDArray[Any]) -> str:
+    """One object on each line; no visit is due before the log ends."""
+    due = dict(zip(schedule.urls.tolist(), schedule.last_seen.tolist(), strict=True))
+    end = schedule.gaps.end
+    lines = []
+    for url, seconds in _seeds(schedule, intervals, "scrapy"):
+        moment = datetime.fromtimestamp(max(due.get(url, end) + seconds, end), UTC)
+        row = {"url": url, "next": moment.isoformat(timespec="seconds"), "interval": int(seconds)}
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
 def _seeds(schedule: Schedule, intervals: NDArray[Any], form: str) -> Iterator[tuple[str, float]]:
     """All URLs that are to be visited, by name, with their intervals in units of a format."""
     chosen = FORMATS[form]
@@ -137,6 +151,7 @@ FORMATS: Mapping[str, Format] = {
     "csv": Format(0.0, np.inf, 0, _csv),
     "nutch": Format(1.0, 90 * DAY, 2**31 - 1, _nutch),
     "stormcrawler": Format(60.0, np.inf, 2**31 - 1, _stormcrawler),
+    "scrapy": Format(1.0, np.inf, 2**31 - 1, _scrapy),
 }
 
 

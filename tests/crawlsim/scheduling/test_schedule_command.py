@@ -103,6 +103,7 @@ def test_json_says_what_is_expected(log: str, crawlsim: Any) -> None:
     ("form", "line"),
     [
         ("nutch", r"https://\S+\tnutch\.fetchInterval\.fixed=\d+"),
+        ("scrapy", r'\{"url": "https://\S+", "next": "[\dT:-]+\+00:00", "interval": \d+\}'),
         ("stormcrawler", r"https://\S+\tscheduler\.delay\.mins=(\d+)\tfetchInterval=\1"),
     ],
 )
@@ -232,3 +233,25 @@ def test_logs_that_cannot_be_read_are_refused(name: str, crawlsim: Any) -> None:
         assert "\x1b" not in err
     assert crawlsim("optimize", name, "--target", "static", "--out", "q.toml")[0] == 2
     assert not Path("p.csv").exists()
+
+
+def test_classes_of_pages_have_their_numbers(log: str, crawlsim: Any) -> None:
+    Path("classes.csv").write_text("class,pattern\neven,*[02468].html\nnone,ftp:*\neven,*1.html\n")
+    words = ("--visits", "4/day", "--out", "plan.csv", "--classes", "classes.csv")
+    code, out, err = crawlsim("schedule", log, *words, "--json")
+    assert code == 0, err
+    record = json.loads(out)
+    even, none, other = record["classes"]
+    plan = plan_in("plan.csv")
+    assert [each["class"] for each in record["classes"]] == ["even", "none", "other"]
+    urls = [url for url in plan if url.removesuffix(".html")[-1] in "024681"]
+    assert even["pages"] == len(urls)
+    assert other["pages"] == len(plan) - len(urls)
+    visits = sum(86400 / float(plan[url]["interval_seconds"]) for url in urls)
+    assert even["visits_per_day"] == pytest.approx(visits)
+    assert none == {"class": "none", "pages": 0, "visits_per_day": 0.0, "stale": None}
+    together = even["stale"] * even["pages"] + other["stale"] * other["pages"]
+    assert together / len(plan) == pytest.approx(record["expected"]["stale"])
+    assert "Classes of pages" in crawlsim("schedule", log, *words)[1]
+    Path("classes.csv").write_text("class,glob\n")
+    assert crawlsim("schedule", log, *words)[0] == 2
