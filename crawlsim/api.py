@@ -338,6 +338,7 @@ def schedule(
     longest: str | None = None,
     host_spacing: str | None = None,
     host_visits: Mapping[str, str] | None = None,
+    host_delays: Mapping[str, float] | None = None,
     weights: Mapping[str, float] | None = None,
     tiers: Sequence[str] = (),
     classes: Sequence[tuple[str, str]] = (),
@@ -367,6 +368,8 @@ def schedule(
         Least time between two visits of a host.
     host_visits : mapping str -> str, optional
         Visits per unit of time of some hosts.
+    host_delays : mapping str -> float, optional
+        Least seconds between two visits of some hosts, such as the Crawl-delay of their robots.txt.
     weights : mapping str -> float, optional
         Importance of URLs, such as page views.
     tiers : sequence of str
@@ -432,6 +435,7 @@ def schedule(
             host: visits_per_second(number, "--host-visits")
             for host, number in (host_visits or {}).items()
         },
+        host_delays=host_delays or {},
         weights=weights,
         until=None if until is None else instant(until, "--until"),
         longest_by="--max" if longest else f"--max (the limit of {out_format} unless you say more)",

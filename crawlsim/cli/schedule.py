@@ -54,6 +54,7 @@ _UNPREDICTABLE = (
     option("--max T", "Longest time between two visits of a page.", "longest"),
     option("--host-spacing T", "Shortest time between two visits of a host."),
     option("--host-visits FILE", "CSV host,visits: N/UNIT of some hosts."),
+    option("--robots FOLDER", "HOST.txt, the robots.txt of hosts: their Crawl-delay is kept."),
     option("--tiers T1,T2,…", "The only times between visits that the crawler knows."),
     option("--weights FILE", "CSV url,weight: importance of pages, such as page views."),
     option("--classes FILE", "CSV class,pattern: numbers for classes of pages, such as */news/*."),
@@ -91,6 +92,7 @@ def schedule(
     weights: str | None,
     host_visits: str | None,
     classes: str | None,
+    robots: str | None,
     simulate: bool,
     report: str | None,
     force: bool,
@@ -103,7 +105,7 @@ def schedule(
     bz2, xz, zst); several are one history. T is 90s, 30m, 1h, 20d or 2w.
     """
     from crawlsim.api import schedule as made
-    from crawlsim.logs.plan.tables import read_classes, read_host_visits, read_weights
+    from crawlsim.logs.plan.tables import read_classes, read_host_visits, read_robots, read_weights
     from crawlsim.logs.plan.writing import schedule_text, unspent
 
     if form not in _FORMATS:
@@ -122,6 +124,7 @@ def schedule(
         tiers=() if tiers is None else tiers.split(","),
         weights=None if weights is None else read_weights(weights),
         host_visits=None if host_visits is None else read_host_visits(host_visits),
+        host_delays=None if robots is None else read_robots(robots),
         classes=() if classes is None else read_classes(classes),
         **limits,
     )

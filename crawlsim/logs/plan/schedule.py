@@ -76,6 +76,8 @@ class Asked:
         Seconds between two visits of a host.
     host_visits : mapping str -> float
         Visits per second of some hosts.
+    host_delays : mapping str -> float
+        Seconds between two visits of some hosts; of others `host_spacing`.
     weights : mapping str -> float, optional
         Importance of some URLs; others weigh 1, or the least of these if that is below 1. Default:
         all alike.
@@ -106,6 +108,7 @@ class Asked:
     longest: float = np.inf
     host_spacing: float = 0.0
     host_visits: Mapping[str, float] = field(default_factory=dict)
+    host_delays: Mapping[str, float] = field(default_factory=dict)
     weights: Mapping[str, float] | None = None
     until: float | None = None
     longest_by: str = "--max"
@@ -135,6 +138,7 @@ class Asked:
                 "--max": np.isfinite(self.longest),
                 "--host-spacing": self.host_spacing > 0,
                 "--host-visits": bool(self.host_visits),
+                "--robots": bool(self.host_delays),
             }
             for option, is_given in others.items():
                 if is_given:
@@ -661,7 +665,8 @@ def _host_budgets(asked: Asked, names: NDArray[np.object_]) -> Array:
     """Visits per second that each host allows."""
     budgets = np.full(len(names), np.inf if asked.host_spacing == 0 else 1 / asked.host_spacing)
     places = {name: place for place, name in enumerate(names.tolist())}
-    for name, most in asked.host_visits.items():
+    delays = ((name, 1 / delay) for name, delay in asked.host_delays.items())
+    for name, most in (*asked.host_visits.items(), *delays):
         if name.lower() in places:
             place = places[name.lower()]
             budgets[place] = min(budgets[place], most)
