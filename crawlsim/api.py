@@ -341,6 +341,7 @@ def schedule(
     host_delays: Mapping[str, float] | None = None,
     weights: Mapping[str, float] | None = None,
     tiers: Sequence[str] = (),
+    rules_for: Sequence[str] = (),
     classes: Sequence[tuple[str, str]] = (),
     rule: str = "freshness",
     objective: str = "freshness",
@@ -374,6 +375,9 @@ def schedule(
         Importance of URLs, such as page views.
     tiers : sequence of str
         The only times between two visits that the crawler knows.
+    rules_for : sequence of str
+        Limits of the pages whose URL fits a pattern, ``"*/feed=1h:1d"``, in place of `shortest` and
+        `longest`; the first that fits counts.
     classes : sequence of (str, str)
         Name of a class of pages and a pattern of URLs such as ``"*/news/*"``: numbers are given for
         each. A page is of the first that fits, else "other".
@@ -411,7 +415,7 @@ def schedule(
     from crawlsim.logs.plan import Asked, schedule_of
     from crawlsim.logs.plan.quantities import duration, instant, visits_per_second
     from crawlsim.logs.plan.tables import of_site_keys
-    from crawlsim.logs.plan.writing import FORMATS, limits_in, refuse_parts_of
+    from crawlsim.logs.plan.writing import FORMATS, limits_in, refuse_parts_of, rule_for
     from crawlsim.logs.read import ChangeLog, VisitLog, read_logs
     from crawlsim.logs.read.states import GONE_AFTER
 
@@ -440,6 +444,7 @@ def schedule(
         until=None if until is None else instant(until, "--until"),
         longest_by="--max" if longest else f"--max (the limit of {out_format} unless you say more)",
         tiers=tuple(seconds),
+        rules_for=[rule_for(each, out_format) for each in rules_for],
         classes=tuple(classes),
         rule=rule,
         objective=objective,

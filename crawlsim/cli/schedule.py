@@ -57,6 +57,12 @@ _UNPREDICTABLE = (
     option("--robots FOLDER", "HOST.txt, the robots.txt of hosts: their Crawl-delay is kept."),
     option("--tiers T1,T2,…", "The only times between visits that the crawler knows."),
     option("--weights FILE", "CSV url,weight: importance of pages, such as page views."),
+    option(
+        "--rule-for PATTERN=T:T",
+        "Shortest and longest time for pages such as */feed; may be repeated.",
+        "rules_for",
+        multiple=True,
+    ),
     option("--classes FILE", "CSV class,pattern: numbers for classes of pages, such as */news/*."),
     option(
         "--even SHARE",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crawlsim.logs.fit.change_rates import Estimates, groups_of
 from crawlsim.logs.plan import allocation
-from crawlsim.logs.plan.allocation import DAY, Limits, refuse_what_cannot_be
+from crawlsim.logs.plan.allocation import DAY, Limits, most_possible, refuse_what_cannot_be
 from crawlsim.logs.plan.doubt import always_changed, why_no_promise
 from crawlsim.logs.plan.gone import RECHECK, Gone, recheck_rates
 from crawlsim.logs.plan.planning import (
@@ -87,6 +87,9 @@ class Asked:
         Who set `longest`, for a refusal.
     tiers : sequence of float
         Seconds between two visits that the crawler knows, where it knows only a few.
+    rules_for : sequence of (str, float, float)
+        Pattern of URLs, and seconds between two visits of such a page: least and most. The first
+        that fits counts, in place of `shortest` and `longest`.
     classes : sequence of (str, str)
         Name of a class of pages, and the pattern of their URLs; the rest is "other".
     rule : str
@@ -113,6 +116,7 @@ class Asked:
     until: float | None = None
     longest_by: str = "--max"
     tiers: Sequence[float] = ()
+    rules_for: Sequence[tuple[str, float, float]] = ()
     classes: Sequence[tuple[str, str]] = ()
     rule: str = "freshness"
     objective: str = "freshness"
@@ -139,6 +143,7 @@ class Asked:
                 "--host-spacing": self.host_spacing > 0,
                 "--host-visits": bool(self.host_visits),
                 "--robots": bool(self.host_delays),
+                "--rule-for": bool(self.rules_for),
             }
             for option, is_given in others.items():
                 if is_given:
@@ -259,8 +264,7 @@ class Schedule:
         found = []
         visits = 1 / self.intervals
         for name, pattern in (*self.asked.classes, ("other", "*")):
-            fits = re.compile(fnmatch.translate(pattern)).match
-            some = left & np.fromiter((bool(fits(url)) for url in self.urls), bool, len(left))
+            some = left & fitting(pattern, self.urls)
             left &= ~some
             found.append((name, some))
         return [
@@ -409,7 +413,10 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
     pages = len(log.urls)
     interval = pages / left.visits
     gaps = _gaps(log, interval, asked.until)
-    refuse_what_cannot_be(limits, host_names, "--tiers" if asked.tiers else asked.longest_by)
+    by = asked.longest_by
+    if asked.tiers or asked.rules_for:
+        by = "--tiers" if asked.tiers else "--rule-for or --max"
+    refuse_what_cannot_be(limits, host_names, by)
     importance = _importance(log.urls, asked.weights)
     groups = groups_of(log.urls)
     forecast = forecast_of(gaps, groups, 1 / interval)
@@ -438,7 +445,7 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
     doubt = why_no_promise(log, gaps, interval)
     return Schedule(
         urls=log.urls,
-        intervals=np.clip(1 / visits, *_interval_limits(asked)),
+        intervals=np.clip(1 / visits, *interval_limits(asked, log.urls)),
         estimates=forecast.estimates,
         visits=gaps.visits,
         changes=_changes(log, gaps),
@@ -509,7 +516,8 @@ def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDA
     gone = Gone(log.urls[others], states[others], visits[others], changes[others], intervals)
     kept = np.flatnonzero(is_planned)
     budgets = budgets - np.bincount(hosts[others], rates, len(budgets))
-    limits = _limits(asked, asked.visits - gone.visits_per_second, hosts[kept], budgets)
+    of_pages = interval_limits(asked, log.urls[kept])
+    limits = _limits(asked.visits - gone.visits_per_second, of_pages, hosts[kept], budgets)
     return log.of_pages(kept), gone, limits, host_names
 
 
@@ -645,11 +653,25 @@ def _in_tiers(visits: Array, asked: Asked) -> Array:
     return allocation.in_tiers(visits, 1 / np.sort(asked.tiers)[::-1], asked.visits)
 
 
-def _interval_limits(asked: Asked) -> tuple[float, float]:
-    """The shortest and the longest interval that a page may have."""
+def interval_limits(asked: Asked, urls: NDArray[np.object_]) -> tuple[float | Array, float | Array]:
+    """The shortest and the longest interval that a page may have; of each, if they differ."""
     if asked.tiers:
         return min(asked.tiers), max(asked.tiers)
-    return asked.shortest, asked.longest
+    if not asked.rules_for:
+        return asked.shortest, asked.longest
+    shortest = np.full(len(urls), asked.shortest)
+    longest = np.full(len(urls), asked.longest)
+    for pattern, least, most in reversed(asked.rules_for):
+        some = fitting(pattern, urls)
+        shortest[some] = least
+        longest[some] = most
+    return shortest, longest
+
+
+def fitting(pattern: str, urls: NDArray[np.object_]) -> NDArray[np.bool_]:
+    """Which URLs a pattern fits, in which ``*`` and ``?`` stand for anything."""
+    fits = re.compile(fnmatch.translate(pattern)).match
+    return np.fromiter((bool(fits(url)) for url in urls.tolist()), bool, len(urls))
 
 
 def _hosts(urls: NDArray[np.object_]) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
@@ -673,22 +695,27 @@ def _host_budgets(asked: Asked, names: NDArray[np.object_]) -> Array:
     return budgets
 
 
-def _limits(asked: Asked, budget: float, hosts: NDArray[np.int64], host_budgets: Array) -> Limits:
-    """The limits of pages on these hosts."""
-    shortest, longest = _interval_limits(asked)
-    mean = budget / len(hosts)
-    least = _RAREST * mean if np.isinf(longest) else 1 / longest
-    most = np.inf if shortest == 0 else 1 / shortest
+def _limits(
+    budget: float,
+    intervals: tuple[float | Array, float | Array],
+    hosts: NDArray[np.int64],
+    host_budgets: Array,
+) -> Limits:
+    """The limits of pages with these shortest and longest intervals, on these hosts."""
+    shortest, longest = map(np.asarray, intervals)
+    rarest = _RAREST * budget / len(hosts)
+    with np.errstate(divide="ignore"):
+        least = np.where(np.isinf(longest), rarest, 1 / longest)
+        most = 1 / shortest
     return Limits(budget, least, most, hosts, host_budgets)
 
 
 def _limits_of_some(limits: Limits, some: NDArray[np.int64], pages: int) -> Limits:
     """The limits of a part of the pages, with its part of the budget."""
     host = limits.host[some]
-    number = np.bincount(host, minlength=len(limits.host_budgets))
-    there = number > 0
-    most = float(np.minimum(number[there] * limits.most, limits.host_budgets[there]).sum())
-    return replace(limits, budget=min(limits.budget * len(some) / pages, most), host=host)
+    least, most = (np.broadcast_to(each, pages)[some] for each in (limits.least, limits.most))
+    own = replace(limits, least=least, most=most, host=host)
+    return replace(own, budget=min(limits.budget * len(some) / pages, most_possible(own)))
 
 
 def _importance(urls: NDArray[np.object_], weights: Mapping[str, float] | None) -> Array:
