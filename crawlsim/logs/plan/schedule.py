@@ -41,7 +41,7 @@ from crawlsim.logs.plan.replay import (
 from crawlsim.logs.read.columns import DATE_FORM
 from crawlsim.logs.read.gaps import YEAR, Gaps, gaps_of_changes, gaps_of_visits
 from crawlsim.logs.read.log import ChangeLog, VisitLog
-from crawlsim.logs.read.states import GONE_AFTER, PAGE, numbers_of, states_of
+from crawlsim.logs.read.states import GONE_AFTER, PAGE, no_page_in, states_of
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.base import listed, one_of
@@ -492,10 +492,7 @@ def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDA
     if isinstance(log, VisitLog):
         states = states_of(log, asked.gone_after)
         changes = np.bincount(log.page[log.changed], minlength=len(log.urls))
-    numbers = numbers_of(states)
-    found = ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
-    if sum(numbers.values()) == len(states):
-        allowed = f"show no page, only URLs that are none: {found}"
+    if allowed := no_page_in(states):
         raise log.refused(allowed)
     is_planned = states == PAGE
     if asked.weights is not None:
