@@ -453,8 +453,11 @@ def schedule(
     longest: str | None = None,
     host_spacing: str | None = None,
     host_visits: Mapping[str, str] | None = None,
+    host_delays: Mapping[str, float] | None = None,
     weights: Mapping[str, float] | None = None,
     tiers: Sequence[str] = (),
+    rules_for: Sequence[str] = (),
+    classes: Sequence[tuple[str, str]] = (),
     rule: str = "freshness",
     objective: str = "freshness",
     until: str | None = None,
@@ -481,10 +484,18 @@ def schedule(
         Least time between two visits of a host.
     host_visits : mapping str -> str, optional
         Visits per unit of time of some hosts.
+    host_delays : mapping str -> float, optional
+        Least seconds between two visits of some hosts, such as the Crawl-delay of their robots.txt.
     weights : mapping str -> float, optional
         Importance of URLs, such as page views.
     tiers : sequence of str
         The only times between two visits that the crawler knows.
+    rules_for : sequence of str
+        Limits of the pages whose URL fits a pattern, ``"*/feed=1h:1d"``, in place of `shortest` and
+        `longest`; the first that fits counts.
+    classes : sequence of (str, str)
+        Name of a class of pages and a pattern of URLs such as ``"*/news/*"``: numbers are given for
+        each. A page is of the first that fits, else "other".
     rule : str
         "freshness", or for comparison "lambdacrawl", "azar", "proportional" or "uniform".
     objective : {"freshness", "delay", "harmonic"}
@@ -499,7 +510,7 @@ def schedule(
         like are one, called as it last answered with a content.
     form : str, optional
         Format of the logs; default by their contents.
-    out_format : {"csv", "nutch", "stormcrawler"}
+    out_format : {"csv", "nutch", "stormcrawler", "scrapy"}
         For which the intervals are made; `crawlsim.scheduling.schedule_text` writes it.
     backtest : bool
         Whether plans of earlier years are replayed.
@@ -519,7 +530,7 @@ def schedule(
     from crawlsim.logs.plan import Asked, schedule_of
     from crawlsim.logs.plan.quantities import duration, instant, visits_per_second
     from crawlsim.logs.plan.tables import of_site_keys
-    from crawlsim.logs.plan.writing import FORMATS, limits_in, refuse_parts_of
+    from crawlsim.logs.plan.writing import FORMATS, limits_in, refuse_parts_of, rule_for
     from crawlsim.logs.read import ChangeLog, VisitLog, read_logs
     from crawlsim.logs.read.states import GONE_AFTER
 
@@ -543,10 +554,13 @@ def schedule(
             host: visits_per_second(number, "--host-visits")
             for host, number in (host_visits or {}).items()
         },
+        host_delays=host_delays or {},
         weights=weights,
         until=None if until is None else instant(until, "--until"),
         longest_by="--max" if longest else f"--max (the limit of {out_format} unless you say more)",
         tiers=tuple(seconds),
+        rules_for=[rule_for(each, out_format) for each in rules_for],
+        classes=tuple(classes),
         rule=rule,
         objective=objective,
         backtest=backtest,

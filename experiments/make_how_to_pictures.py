@@ -46,6 +46,7 @@ OF_PAGES = ("how-stale", "worst-pages")
 """Questions about the pages; others are about the pages in the system."""
 
 WITHOUT = {
+    "classes-of-pages": "three lines with three numbers",
     "how-many-indexers": "the answer is a number in a table of a sweep",
     "millions-of-pages": "a hundred million frequencies",
     "precision": "how long a run must be",

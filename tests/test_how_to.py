@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -246,3 +247,37 @@ def test_the_page_of_heritrix_keeps_pages_and_leaves_pictures(tmp_path: Path) ->
     subprocess.run(["sh", "-c", command], check=True, timeout=60, cwd=tmp_path)
     kept = (tmp_path / "pages.log").read_text().splitlines()
     assert [each.split()[1] for each in kept] == ["200", "304"]
+
+
+def test_a_plan_of_scrapy_says_what_is_due(tmp_path: Path, crawlsim: Any) -> None:
+    """Each page when its turn comes, and again an interval after it was visited."""
+    log = tmp_path / "old.csv"
+    rows = [
+        f"https://a.example/{page},{1.6e9 + DAY * visit:.0f},{visit // (3 * page + 1)}\n"
+        for page in range(9)
+        for visit in range(40)
+    ]
+    log.write_text("url,time,digest\n" + "".join(rows))
+    plan = tmp_path / "plan.jsonl"
+    words = ["--visits", "3/day", "--format", "scrapy", "--out", str(plan)]
+    assert crawlsim("schedule", str(log), *words)[0] == 0
+    planned = [json.loads(line) for line in plan.read_text().splitlines()]
+    assert [each["url"] for each in planned] == sorted(f"https://a.example/{n}" for n in range(9))
+    assert sum(DAY / each["interval"] for each in planned) == pytest.approx(3, rel=1e-3)
+    end = 1.6e9 + 39 * DAY
+    moments = {each["url"]: datetime.fromisoformat(each["next"]).timestamp() for each in planned}
+    intervals = {each["url"]: each["interval"] for each in planned}
+    assert moments == {url: end + seconds for url, seconds in intervals.items()}
+    names: dict[str, Any] = {}
+    exec(block("how-to-scrapy.md", "python", '"""'), names)
+    new = str(tmp_path / "log.csv")
+    assert names["due"](plan, new, end) == []
+    every = sorted(moments, key=lambda url: (moments[url], url))
+    assert names["due"](plan, new, end + 400 * DAY) == every
+    now = moments[every[0]] + 1
+    names["visited"](new, every[0], 200, b"x", now)
+    names["visited"](new, every[1], 404, b"no", now)
+    assert every[0] not in names["due"](plan, new, now + intervals[every[0]] - 2)
+    assert every[0] in names["due"](plan, new, now + intervals[every[0]] + 2)
+    read = read_logs([log, new])
+    assert (read.time == int(now)).sum() == 1

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from crawlsim.logs.plan.schedule import Schedule, Share
     from crawlsim.logs.plan.simulation import SimulatedPlan
 
-_FORMATS = ("csv", "nutch", "stormcrawler")
+_FORMATS = ("csv", "nutch", "stormcrawler", "scrapy")
 _KINDS = ("visits", "changes")
 _MOST_ROWS = 10
 _LONGEST_URL = 70
@@ -54,8 +54,16 @@ _UNPREDICTABLE = (
     option("--max T", "Longest time between two visits of a page.", "longest"),
     option("--host-spacing T", "Shortest time between two visits of a host."),
     option("--host-visits FILE", "CSV host,visits: N/UNIT of some hosts."),
+    option("--robots FOLDER", "HOST.txt, the robots.txt of hosts: their Crawl-delay is kept."),
     option("--tiers T1,T2,…", "The only times between visits that the crawler knows."),
     option("--weights FILE", "CSV url,weight: importance of pages, such as page views."),
+    option(
+        "--rule-for PATTERN=T:T",
+        "Shortest and longest time for pages such as */feed; may be repeated.",
+        "rules_for",
+        multiple=True,
+    ),
+    option("--classes FILE", "CSV class,pattern: numbers for classes of pages, such as */news/*."),
     option(
         "--even SHARE",
         "Share of the budget spread evenly; by default by the log's length.",
@@ -89,6 +97,8 @@ def schedule(
     tiers: str | None,
     weights: str | None,
     host_visits: str | None,
+    classes: str | None,
+    robots: str | None,
     simulate: bool,
     report: str | None,
     force: bool,
@@ -101,7 +111,7 @@ def schedule(
     bz2, xz, zst); several are one history. T is 90s, 30m, 1h, 20d or 2w.
     """
     from crawlsim.api import schedule as made
-    from crawlsim.logs.plan.tables import read_host_visits, read_weights
+    from crawlsim.logs.plan.tables import read_classes, read_host_visits, read_robots, read_weights
     from crawlsim.logs.plan.writing import schedule_text, unspent
 
     if form not in _FORMATS:
@@ -120,6 +130,8 @@ def schedule(
         tiers=() if tiers is None else tiers.split(","),
         weights=None if weights is None else read_weights(weights),
         host_visits=None if host_visits is None else read_host_visits(host_visits),
+        host_delays=None if robots is None else read_robots(robots),
+        classes=() if classes is None else read_classes(classes),
         **limits,
     )
     simulation = None
@@ -150,6 +162,8 @@ def _show(plan: Schedule, simulation: SimulatedPlan | None) -> None:
     else:
         click.echo(f"No promise. {plan.no_promise}")
     show_table(_pages_table(plan))
+    if plan.asked.classes:
+        show_table(_classes_table(plan))
     if plan.windows:
         show_table(_backtest_table(plan))
     for line in _verdict_lines(plan, simulation):
@@ -193,6 +207,16 @@ def _pages_table(plan: Schedule) -> Table:
             f"{plan.estimates.rates[page] * 86400:.3g}",
             why[page],
         )
+    return table
+
+
+def _classes_table(plan: Schedule) -> Table:
+    """What each class of pages gets."""
+    table = new_table("Classes of pages", "class", ">pages", ">visits a day", ">stale share")
+    for each in plan.of_classes:
+        name = escape(shortened(each["class"], _LONGEST_URL))
+        visits = f"{each['visits_per_day']:.6g}"
+        table.add_row(name, str(each["pages"]), visits, _percent(each["stale"]))
     return table
 
 

@@ -10,9 +10,9 @@ folders and hosts is summed exactly.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -241,22 +241,28 @@ def _product_with(values: Array, matrix: Array) -> Array:
     return result
 
 
+@cache
 def _spread(sd: float, means: int) -> Array:
     """Probability of each mean below, given each mean above, shape (means, means)."""
     apart = _STEP * (np.arange(means)[:, None] - np.arange(means))
     return _normalised(-(apart**2) / (2 * sd**2))
 
 
-def _above(of_each: Array, sd: float) -> Array:
-    """Log-likelihoods of the mean above, from those of the means of folders or hosts."""
-    return _product_with(of_each, _spread(sd, of_each.shape[1]).T)
+def _above(of_each: Array, *sds: float) -> list[Array]:
+    """Log-likelihoods of the mean above for each spread, from those of folders or hosts.
+
+    All spreads are one product of matrices, since many small ones would take far longer.
+    """
+    means = of_each.shape[1]
+    together = _product_with(of_each, np.hstack([_spread(sd, means).T for sd in sds]))
+    return np.split(together, len(sds), axis=1)
 
 
 def means_of_folders(of_folder: Array, groups: Groups, hierarchy: Hierarchy) -> Array:
     """Posterior of the mean rate of each folder, from its own pages and from all others."""
-    from_folder = _above(of_folder, hierarchy.folders)
+    (from_folder,) = _above(of_folder, hierarchy.folders)
     of_host = _sums(from_folder, groups.host, int(groups.host.max()) + 1)
-    from_host = _above(of_host, hierarchy.hosts)
+    (from_host,) = _above(of_host, hierarchy.hosts)
     means = of_folder.shape[1]
     other_hosts = _normalised(from_host.sum(axis=0) - from_host)
     prior_host = np.log(np.maximum(other_hosts @ _spread(hierarchy.hosts, means), _TINY))
@@ -379,11 +385,12 @@ def _trees(
     number_of_hosts = int(groups.host.max()) + 1
     of_page = np.log(_of_page(likelihood, rates_given_means(shape, grid)))
     of_folder = _sums(of_page, groups.folder, len(groups.host))
-    for folders in _SPREADS if len(groups.host) > number_of_hosts else (1.0,):
-        of_host = _sums(_above(of_folder, folders), groups.host, number_of_hosts)
-        for hosts in _SPREADS if number_of_hosts > 1 else (1.0,):
-            of_all = _above(of_host, hosts).sum(axis=0)
-            yield _Tree((shape, folders, hosts), of_folder, of_host, of_all)
+    of_folders = _SPREADS if len(groups.host) > number_of_hosts else (1.0,)
+    of_hosts = _SPREADS if number_of_hosts > 1 else (1.0,)
+    for folders, above in zip(of_folders, _above(of_folder, *of_folders), strict=True):
+        of_host = _sums(above, groups.host, number_of_hosts)
+        for hosts, of_each in zip(of_hosts, _above(of_host, *of_hosts), strict=True):
+            yield _Tree((shape, folders, hosts), of_folder, of_host, of_each.sum(axis=0))
 
 
 def _prior_of_mean(shape: float, grid: Array, gap: float) -> Array:
@@ -431,28 +438,25 @@ def joint_draws(
     0.1 to 12, is as likely in each cell of a grid of its logarithm.
     """
     likelihood = _scaled_likelihood(logs)
-    evidence: dict[tuple[float, float, float], float] = {}
-    for shape in _SHAPES:
-        prior = _prior_of_mean(shape, grid, gap)
-        for tree in _trees(likelihood, groups, grid, shape):
-            of_all = float(special.logsumexp(tree.of_all + prior))
-            evidence[tree.hierarchy] = of_all - tree.penalty
-    ends = np.cumsum(_normalised(np.array(list(evidence.values()))))
+    priors = {shape: _prior_of_mean(shape, grid, gap) for shape in _SHAPES}
+    trees = [tree for shape in _SHAPES for tree in _trees(likelihood, groups, grid, shape)]
+    evidence = [
+        float(special.logsumexp(tree.of_all + priors[tree.hierarchy[0]])) - tree.penalty
+        for tree in trees
+    ]
+    ends = np.cumsum(_normalised(np.array(evidence)))
     asked = (np.arange(number) + rng.random()) / number
     places = np.minimum(np.searchsorted(ends, asked), len(ends) - 1)
-    chosen = defaultdict(list)
-    for draw, place in enumerate(places.tolist()):
-        chosen[list(evidence)[place]].append(draw)
     shares = _shares_of_draws(groups, number, rng)
     drawn = np.empty((len(logs), number), np.uint8)
-    for shape in dict.fromkeys(each[0] for each in chosen):
-        given = rates_given_means(shape, grid)
-        prior = _prior_of_mean(shape, grid, gap)
-        for tree in _trees(likelihood, groups, grid, shape):
-            for draw in chosen[tree.hierarchy]:
-                means = tree.means(groups, prior, shares[draw])
-                weights = likelihood * given[means][groups.folder]
-                drawn[:, draw] = _quantiles(weights, shares[draw].pages)
+    given: dict[float, NDArray[np.float32]] = {}
+    for draw, place in enumerate(places.tolist()):
+        shape = trees[place].hierarchy[0]
+        if shape not in given:
+            given[shape] = rates_given_means(shape, grid)
+        means = trees[place].means(groups, priors[shape], shares[draw])
+        weights = likelihood * given[shape][means][groups.folder]
+        drawn[:, draw] = _quantiles(weights, shares[draw].pages)
     return drawn
 
 

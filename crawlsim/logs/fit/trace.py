@@ -26,7 +26,7 @@ from crawlsim.logs.read.named import known_places
 from crawlsim.logs.read.numbers import COLUMNS, What, read_numbers
 from crawlsim.logs.read.parquet import is_parquet
 from crawlsim.logs.read.read import files_of
-from crawlsim.logs.read.states import PAGE, states_of
+from crawlsim.logs.read.states import PAGE, no_page_in, states_of
 from crawlsim.logs.read.times import seconds_of
 from scenarios import ScenarioError
 from scenarios.arrays import Array
@@ -172,15 +172,29 @@ def read_trace(
     if isinstance(log, VisitLog):
         if kind == "changes":
             raise ScenarioError("--kind", kind, "the log holds digests, so these are crawls")
-        states = states_of(log)
-        gone = int((states != PAGE).sum())
-        if gone:
-            said = f"Left out, since no longer a page: {counted(gone, 'URL')}."
-            log = log.of_pages(np.flatnonzero(states == PAGE))
-            log = replace(log, left_out=(*log.left_out, said))
+        log = _pages_of(log)
     if not len(log.time):
         raise log.refused("no row can be read")
     return _counted_in(log, time_unit)
+
+
+def _pages_of(log: VisitLog) -> VisitLog:
+    """The log without URLs that are no longer pages, and how many these are.
+
+    Raises
+    ------
+    ScenarioError
+        If it has no page.
+    """
+    states = states_of(log)
+    if allowed := no_page_in(states):
+        raise log.refused(allowed)
+    gone = int((states != PAGE).sum())
+    if not gone:
+        return log
+    said = f"Left out, since no longer a page: {counted(gone, 'URL')}."
+    some = log.of_pages(np.flatnonzero(states == PAGE))
+    return replace(some, left_out=(*log.left_out, said))
 
 
 def _numbers_in(first: Block, path: Path) -> What | None:

@@ -57,7 +57,7 @@ class Limits:
 def refuse_what_cannot_be(
     limits: Limits, host_names: NDArray[np.object_], option: str = "--max"
 ) -> None:
-    """Refuse limits that no schedule keeps; those of a page are the same for all.
+    """Refuse limits that no schedule keeps.
 
     Parameters
     ----------
@@ -71,39 +71,47 @@ def refuse_what_cannot_be(
     ScenarioError
         Naming the option, and the nearest value that is possible.
     """
-    least = float(np.max(limits.least))
-    most = float(np.max(limits.most))
-    number = np.bincount(limits.host, minlength=len(limits.host_budgets))
-    pages = int(number.sum())
+    pages = len(limits.host)
+    hosts = len(limits.host_budgets)
+    least = np.broadcast_to(limits.least, pages)
+    most = np.broadcast_to(limits.most, pages)
     asked = f"{limits.budget * DAY:.6g}/day"
-    longest = in_words(1 / least) if least > 0 else ""
-    if pages * least > limits.budget * (1 + _ROUNDING):
+    longest = in_words(1 / least.max()) if least.max() > 0 else ""
+    if least.sum() > limits.budget * (1 + _ROUNDING):
         raise ScenarioError(
             option,
             longest,
             f"{counted(pages, 'page')} {'needs' if pages == 1 else 'need'} at least "
-            f"{_above(pages * least * DAY)} visits a day, and --visits allows {asked}",
+            f"{_above(float(least.sum()) * DAY)} visits a day, and --visits allows {asked}",
         )
-    short = np.flatnonzero(number * least > limits.host_budgets * (1 + _ROUNDING))
+    needs = np.bincount(limits.host, least, hosts)
+    short = np.flatnonzero(needs > limits.host_budgets * (1 + _ROUNDING))
     if len(short):
         name = host_names[short[0]]
-        need = number[short[0]] * least
+        need = float(needs[short[0]])
         raise ScenarioError(
             option,
             longest,
             f"the pages of {name} need at least {_above(need * DAY)} visits a day, and the host "
             f"allows {limits.host_budgets[short[0]] * DAY:.6g}",
         )
-    there = number > 0
-    possible = float(np.minimum(number[there] * most, limits.host_budgets[there]).sum())
+    possible = most_possible(limits)
     if possible < limits.budget * (1 - _ROUNDING):
         kept = []
-        if np.isfinite(most):
-            kept.append(f"at least {in_words(1 / most)} between two visits of a page")
+        if np.isfinite(most).any():
+            kept.append(f"at least {in_words(1 / most.min())} between two visits of a page")
         if np.isfinite(limits.host_budgets).any():
             kept.append("the limits of the hosts")
         allowed = f"visits no more often than {possible * DAY:.6g}/day keep to {' and '.join(kept)}"
         raise ScenarioError("--visits", asked, allowed)
+
+
+def most_possible(limits: Limits) -> float:
+    """Visits per second that pages and hosts allow at most, all together."""
+    hosts = len(limits.host_budgets)
+    there = np.bincount(limits.host, minlength=hosts) > 0
+    most = np.bincount(limits.host, np.broadcast_to(limits.most, len(limits.host)), hosts)
+    return float(np.minimum(most[there], limits.host_budgets[there]).sum())
 
 
 def _above(number: float) -> str:

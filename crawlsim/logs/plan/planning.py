@@ -271,11 +271,18 @@ def left_fresh(
     forecast: Forecast, visits: Array, importance: Array, pages: NDArray[np.bool_]
 ) -> float:
     """Expected share of time, of that of all pages, for which some of them are up to date."""
-    some = np.flatnonzero(pages)
-    if not len(some):
+    if not pages.any():
         return 0.0
-    stale = _means_of_draws(forecast.grid, forecast.draws[some], visits[some], importance[some])
-    return float((1 - stale.mean()) * importance[some].sum() / importance.sum())
+    fresh = 1 - stale_of(forecast, visits, importance, pages)
+    return float(fresh * importance[pages].sum() / importance.sum())
+
+
+def stale_of(
+    forecast: Forecast, visits: Array, importance: Array, pages: NDArray[np.bool_]
+) -> float:
+    """Expected share of time for which some of the pages are out of date."""
+    draws = forecast.draws[pages]
+    return float(_means_of_draws(forecast.grid, draws, visits[pages], importance[pages]).mean())
 
 
 def _means_of_draws(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from crawlsim.logs.fit.change_rates import Estimates, groups_of
 from crawlsim.logs.plan import allocation
-from crawlsim.logs.plan.allocation import DAY, Limits, refuse_what_cannot_be
+from crawlsim.logs.plan.allocation import DAY, Limits, most_possible, refuse_what_cannot_be
 from crawlsim.logs.plan.doubt import always_changed, why_no_promise
 from crawlsim.logs.plan.gone import RECHECK, Gone, recheck_rates
 from crawlsim.logs.plan.planning import (
@@ -23,6 +25,7 @@ from crawlsim.logs.plan.planning import (
     forecast_of,
     left_fresh,
     planned,
+    stale_of,
     stale_shares,
 )
 from crawlsim.logs.plan.quantities import day_of, in_words
@@ -38,7 +41,7 @@ from crawlsim.logs.plan.replay import (
 from crawlsim.logs.read.columns import DATE_FORM
 from crawlsim.logs.read.gaps import YEAR, Gaps, gaps_of_changes, gaps_of_visits
 from crawlsim.logs.read.log import ChangeLog, VisitLog
-from crawlsim.logs.read.states import GONE_AFTER, PAGE, numbers_of, states_of
+from crawlsim.logs.read.states import GONE_AFTER, PAGE, no_page_in, states_of
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.base import listed, one_of
@@ -73,6 +76,8 @@ class Asked:
         Seconds between two visits of a host.
     host_visits : mapping str -> float
         Visits per second of some hosts.
+    host_delays : mapping str -> float
+        Seconds between two visits of some hosts; of others `host_spacing`.
     weights : mapping str -> float, optional
         Importance of some URLs; others weigh 1, or the least of these if that is below 1. Default:
         all alike.
@@ -82,6 +87,11 @@ class Asked:
         Who set `longest`, for a refusal.
     tiers : sequence of float
         Seconds between two visits that the crawler knows, where it knows only a few.
+    rules_for : sequence of (str, float, float)
+        Pattern of URLs, and seconds between two visits of such a page: least and most. The first
+        that fits counts, in place of `shortest` and `longest`.
+    classes : sequence of (str, str)
+        Name of a class of pages, and the pattern of their URLs; the rest is "other".
     rule : str
         A key of `RULES`.
     objective : str
@@ -101,10 +111,13 @@ class Asked:
     longest: float = np.inf
     host_spacing: float = 0.0
     host_visits: Mapping[str, float] = field(default_factory=dict)
+    host_delays: Mapping[str, float] = field(default_factory=dict)
     weights: Mapping[str, float] | None = None
     until: float | None = None
     longest_by: str = "--max"
     tiers: Sequence[float] = ()
+    rules_for: Sequence[tuple[str, float, float]] = ()
+    classes: Sequence[tuple[str, str]] = ()
     rule: str = "freshness"
     objective: str = "freshness"
     backtest: bool = False
@@ -129,6 +142,8 @@ class Asked:
                 "--max": np.isfinite(self.longest),
                 "--host-spacing": self.host_spacing > 0,
                 "--host-visits": bool(self.host_visits),
+                "--robots": bool(self.host_delays),
+                "--rule-for": bool(self.rules_for),
             }
             for option, is_given in others.items():
                 if is_given:
@@ -235,6 +250,35 @@ class Schedule:
         """What the plan is expected to cost by an objective, as `expected_costs` has it."""
         return _share(expected_costs(self.forecast, 1 / self.intervals, self.importance, objective))
 
+    @property
+    def last_seen(self) -> Array:
+        """When each page was last visited; the end of the log where it never was."""
+        seen = np.where(np.isfinite(self.gaps.first), self.gaps.first, self.gaps.end)
+        seen[self.gaps.page] = self.gaps.start + self.gaps.length  # the last gap of a page stays
+        return seen
+
+    @property
+    def of_classes(self) -> list[dict[str, Any]]:
+        """Number, visits and stale share of the pages of each class, the first that fits each."""
+        left = np.ones(len(self.urls), bool)
+        found = []
+        visits = 1 / self.intervals
+        for name, pattern in (*self.asked.classes, ("other", "*")):
+            some = left & fitting(pattern, self.urls)
+            left &= ~some
+            found.append((name, some))
+        return [
+            {
+                "class": name,
+                "pages": int(some.sum()),
+                "visits_per_day": float(visits[some].sum()) * DAY,
+                "stale": None
+                if self.expected is None or not some.any()
+                else stale_of(self.forecast, visits, self.importance, some),
+            }
+            for name, some in _joined(found)
+        ]
+
     def saving(self, over: str) -> float | None:
         """Share of the expected stale time of another rule that the plan saves."""
         assert self.expected is not None
@@ -295,9 +339,18 @@ class Schedule:
             "expected_reason": self.no_promise or None,
             "savings": savings,
             "more_budget": more,
+            "classes": self.of_classes if self.asked.classes else None,
             "backtest": tested,
             "notes": list(self.notes),
         }
+
+
+def _joined(
+    classes: Sequence[tuple[str, NDArray[np.bool_]]],
+) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """The pages of each class, of which several patterns may have a part."""
+    for name in dict.fromkeys(name for name, _ in classes):
+        yield name, np.logical_or.reduce([some for own, some in classes if own == name])
 
 
 IN_WORDS = {
@@ -360,7 +413,10 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
     pages = len(log.urls)
     interval = pages / left.visits
     gaps = _gaps(log, interval, asked.until)
-    refuse_what_cannot_be(limits, host_names, "--tiers" if asked.tiers else asked.longest_by)
+    by = asked.longest_by
+    if asked.tiers or asked.rules_for:
+        by = "--tiers" if asked.tiers else "--rule-for or --max"
+    refuse_what_cannot_be(limits, host_names, by)
     importance = _importance(log.urls, asked.weights)
     groups = groups_of(log.urls)
     forecast = forecast_of(gaps, groups, 1 / interval)
@@ -389,7 +445,7 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
     doubt = why_no_promise(log, gaps, interval)
     return Schedule(
         urls=log.urls,
-        intervals=np.clip(1 / visits, *_interval_limits(asked)),
+        intervals=np.clip(1 / visits, *interval_limits(asked, log.urls)),
         estimates=forecast.estimates,
         visits=gaps.visits,
         changes=_changes(log, gaps),
@@ -436,10 +492,7 @@ def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDA
     if isinstance(log, VisitLog):
         states = states_of(log, asked.gone_after)
         changes = np.bincount(log.page[log.changed], minlength=len(log.urls))
-    numbers = numbers_of(states)
-    found = ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
-    if sum(numbers.values()) == len(states):
-        allowed = f"show no page, only URLs that are none: {found}"
+    if allowed := no_page_in(states):
         raise log.refused(allowed)
     is_planned = states == PAGE
     if asked.weights is not None:
@@ -460,7 +513,8 @@ def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDA
     gone = Gone(log.urls[others], states[others], visits[others], changes[others], intervals)
     kept = np.flatnonzero(is_planned)
     budgets = budgets - np.bincount(hosts[others], rates, len(budgets))
-    limits = _limits(asked, asked.visits - gone.visits_per_second, hosts[kept], budgets)
+    of_pages = interval_limits(asked, log.urls[kept])
+    limits = _limits(asked.visits - gone.visits_per_second, of_pages, hosts[kept], budgets)
     return log.of_pages(kept), gone, limits, host_names
 
 
@@ -596,11 +650,25 @@ def _in_tiers(visits: Array, asked: Asked) -> Array:
     return allocation.in_tiers(visits, 1 / np.sort(asked.tiers)[::-1], asked.visits)
 
 
-def _interval_limits(asked: Asked) -> tuple[float, float]:
-    """The shortest and the longest interval that a page may have."""
+def interval_limits(asked: Asked, urls: NDArray[np.object_]) -> tuple[float | Array, float | Array]:
+    """The shortest and the longest interval that a page may have; of each, if they differ."""
     if asked.tiers:
         return min(asked.tiers), max(asked.tiers)
-    return asked.shortest, asked.longest
+    if not asked.rules_for:
+        return asked.shortest, asked.longest
+    shortest = np.full(len(urls), asked.shortest)
+    longest = np.full(len(urls), asked.longest)
+    for pattern, least, most in reversed(asked.rules_for):
+        some = fitting(pattern, urls)
+        shortest[some] = least
+        longest[some] = most
+    return shortest, longest
+
+
+def fitting(pattern: str, urls: NDArray[np.object_]) -> NDArray[np.bool_]:
+    """Which URLs a pattern fits, in which ``*`` and ``?`` stand for anything."""
+    fits = re.compile(fnmatch.translate(pattern)).match
+    return np.fromiter((bool(fits(url)) for url in urls.tolist()), bool, len(urls))
 
 
 def _hosts(urls: NDArray[np.object_]) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
@@ -616,29 +684,35 @@ def _host_budgets(asked: Asked, names: NDArray[np.object_]) -> Array:
     """Visits per second that each host allows."""
     budgets = np.full(len(names), np.inf if asked.host_spacing == 0 else 1 / asked.host_spacing)
     places = {name: place for place, name in enumerate(names.tolist())}
-    for name, most in asked.host_visits.items():
+    delays = ((name, 1 / delay) for name, delay in asked.host_delays.items())
+    for name, most in (*asked.host_visits.items(), *delays):
         if name.lower() in places:
             place = places[name.lower()]
             budgets[place] = min(budgets[place], most)
     return budgets
 
 
-def _limits(asked: Asked, budget: float, hosts: NDArray[np.int64], host_budgets: Array) -> Limits:
-    """The limits of pages on these hosts."""
-    shortest, longest = _interval_limits(asked)
-    mean = budget / len(hosts)
-    least = _RAREST * mean if np.isinf(longest) else 1 / longest
-    most = np.inf if shortest == 0 else 1 / shortest
+def _limits(
+    budget: float,
+    intervals: tuple[float | Array, float | Array],
+    hosts: NDArray[np.int64],
+    host_budgets: Array,
+) -> Limits:
+    """The limits of pages with these shortest and longest intervals, on these hosts."""
+    shortest, longest = map(np.asarray, intervals)
+    rarest = _RAREST * budget / len(hosts)
+    with np.errstate(divide="ignore"):
+        least = np.where(np.isinf(longest), rarest, 1 / longest)
+        most = 1 / shortest
     return Limits(budget, least, most, hosts, host_budgets)
 
 
 def _limits_of_some(limits: Limits, some: NDArray[np.int64], pages: int) -> Limits:
     """The limits of a part of the pages, with its part of the budget."""
     host = limits.host[some]
-    number = np.bincount(host, minlength=len(limits.host_budgets))
-    there = number > 0
-    most = float(np.minimum(number[there] * limits.most, limits.host_budgets[there]).sum())
-    return replace(limits, budget=min(limits.budget * len(some) / pages, most), host=host)
+    least, most = (np.broadcast_to(each, pages)[some] for each in (limits.least, limits.most))
+    own = replace(limits, least=least, most=most, host=host)
+    return replace(own, budget=min(limits.budget * len(some) / pages, most_possible(own)))
 
 
 def _importance(urls: NDArray[np.object_], weights: Mapping[str, float] | None) -> Array:

@@ -39,6 +39,65 @@ def read_weights(path: str) -> dict[str, float]:
     return weights
 
 
+def read_robots(folder: str) -> dict[str, float]:
+    """Seconds between two visits of a host by the Crawl-delay of its robots.txt for all robots.
+
+    Parameters
+    ----------
+    folder : str
+        Has a file for each host: ``HOST``, ``HOST.txt`` or ``HOST/robots.txt``.
+
+    Raises
+    ------
+    ScenarioError
+        If it is no folder, cannot be read, or no file of it has such a line.
+    """
+    place = Path(folder)
+    try:
+        files = {each.name.removesuffix(".txt"): each for each in place.iterdir() if each.is_file()}
+        files |= {each.parent.name: each for each in place.glob("*/robots.txt")}
+        found = {host: _crawl_delay(each.read_bytes()) for host, each in sorted(files.items())}
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ScenarioError("--robots", folder, f"cannot be read: {reason}") from None
+    delays = {host: delay for host, delay in found.items() if delay}
+    if not delays:
+        allowed = "holds no file HOST.txt with a line Crawl-delay for all robots"
+        raise ScenarioError("--robots", folder, allowed)
+    return delays
+
+
+def _crawl_delay(text: bytes) -> float:
+    """Seconds, of the group of all robots; 0 where there is none that is a number."""
+    is_of_all = False
+    is_open = False  # lines of robots one below the other begin one group
+    delay = 0.0
+    for line in text.decode("utf-8", "replace").splitlines():
+        name, _, value = line.partition("#")[0].partition(":")
+        name = name.strip().lower()
+        if name == "user-agent":
+            is_of_all = (is_open and is_of_all) or value.strip() == "*"
+        elif name == "crawl-delay" and is_of_all:
+            seconds = _number(value.strip())
+            delay = max(delay, seconds) if math.isfinite(seconds) else delay
+        is_open = name == "user-agent" or (is_open and not name)
+    return delay
+
+
+def read_classes(path: str) -> list[tuple[str, str]]:
+    """Names of classes and patterns of URLs (``*``, ``?``), from the columns ``class,pattern``.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be read or has no rows.
+    """
+    rows = [(name, glob) for _, name, glob in _rows("--classes", path, ("class",), ("pattern",))]
+    if not rows:
+        raise ScenarioError("--classes", path, "holds no class")
+    return rows
+
+
 def of_site_keys(weights: Mapping[str, float], urls: Sequence[str]) -> dict[str, float]:
     """The weights of URLs, those of all spellings of one page added up under the name it has."""
     names = {site_key(url): url for url in urls}

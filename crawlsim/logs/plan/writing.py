@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import heapq
 import io
+import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import repeat
 from typing import Any
 
@@ -17,8 +19,8 @@ from numpy.typing import NDArray
 
 from crawlsim.logs.plan.allocation import DAY, Limits
 from crawlsim.logs.plan.gone import Gone
-from crawlsim.logs.plan.quantities import in_words
-from crawlsim.logs.plan.schedule import Schedule
+from crawlsim.logs.plan.quantities import duration, in_words
+from crawlsim.logs.plan.schedule import Schedule, interval_limits
 from crawlsim.logs.read.states import GONE, NEVER_ANSWERED, PAGE, REDIRECT, STATES
 from scenarios import ScenarioError
 from scenarios.arrays import Array
@@ -117,6 +119,18 @@ def _stormcrawler(schedule: Schedule, intervals: NDArray[Any]) -> str:
     )
 
 
+def _scrapy(schedule: Schedule, intervals: NDArray[Any]) -> str:
+    """One object on each line; no visit is due before the log ends."""
+    due = dict(zip(schedule.urls.tolist(), schedule.last_seen.tolist(), strict=True))
+    end = schedule.gaps.end
+    lines = []
+    for url, seconds in _seeds(schedule, intervals, "scrapy"):
+        moment = datetime.fromtimestamp(max(due.get(url, end) + seconds, end), UTC)
+        row = {"url": url, "next": moment.isoformat(timespec="seconds"), "interval": int(seconds)}
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
 def _seeds(schedule: Schedule, intervals: NDArray[Any], form: str) -> Iterator[tuple[str, float]]:
     """All URLs that are to be visited, by name, with their intervals in units of a format."""
     chosen = FORMATS[form]
@@ -137,6 +151,7 @@ FORMATS: Mapping[str, Format] = {
     "csv": Format(0.0, np.inf, 0, _csv),
     "nutch": Format(1.0, 90 * DAY, 2**31 - 1, _nutch),
     "stormcrawler": Format(60.0, np.inf, 2**31 - 1, _stormcrawler),
+    "scrapy": Format(1.0, np.inf, 2**31 - 1, _scrapy),
 }
 
 
@@ -154,10 +169,11 @@ def intervals_in(schedule: Schedule, form: str) -> NDArray[Any]:
         return schedule.intervals
     if schedule.asked.tiers:
         return schedule.intervals / unit
+    shortest, longest = interval_limits(schedule.asked, schedule.urls)
     return whole_intervals(
         schedule.intervals / unit,
-        round(schedule.asked.shortest / unit),
-        round(schedule.asked.longest / unit),
+        np.rint(np.asarray(shortest) / unit),
+        np.rint(np.asarray(longest) / unit),
         schedule.limits,
         unit,
     )
@@ -206,6 +222,26 @@ def limits_in(form: str, shortest: float, longest: float | None) -> tuple[float,
     return least * chosen.unit, most * chosen.unit
 
 
+def rule_for(text: str, form: str) -> tuple[str, float, float]:
+    """A pattern of URLs and the limits of their intervals in seconds, from ``PATTERN=min:max``.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not that.
+    """
+    pattern, _, ends = text.rpartition("=")
+    least, colon, most = ends.partition(":")
+    if not pattern or not colon:
+        allowed = "must be a pattern and two times, the shortest and the longest: */feed=1h:1d"
+        raise ScenarioError("--rule-for", text, allowed)
+    limits = [duration(each, "--rule-for") for each in (least, most)]
+    limits = list(limits_in(form, *limits))
+    if limits[0] > limits[1]:
+        raise ScenarioError("--rule-for", text, "must have the shorter time first")
+    return pattern, limits[0], limits[1]
+
+
 def refuse_parts_of(form: str, tiers: Sequence[float]) -> None:
     """Refuse tiers, in seconds, that are no whole numbers of the units of a format.
 
@@ -222,7 +258,7 @@ def refuse_parts_of(form: str, tiers: Sequence[float]) -> None:
 
 
 def whole_intervals(
-    intervals: Array, least: int, most: int, limits: Limits, unit: float
+    intervals: Array, least: float | Array, most: float | Array, limits: Limits, unit: float
 ) -> NDArray[np.int64]:
     """Whole intervals that spend as much as the given ones, and keep to the limits of the hosts.
 
@@ -230,8 +266,8 @@ def whole_intervals(
     ----------
     intervals : ndarray, shape (pages,)
         In units.
-    least, most : int
-        Of the whole intervals.
+    least, most : float or ndarray, shape (pages,)
+        Of the whole intervals: whole numbers.
     limits : Limits
         Whose host limits are kept.
     unit : float
@@ -250,6 +286,7 @@ def whole_intervals(
     spent = np.bincount(limits.host, exact, len(limits.host_budgets))
     of_host = np.asarray(limits.host_budgets * unit - spent).tolist()
     hosts = limits.host.tolist()
+    fewest = np.broadcast_to(least, len(intervals)).tolist()
     in_hand = 0.0
     nothing = _NOTHING * exact.sum()
     result = up.copy()
@@ -268,7 +305,7 @@ def whole_intervals(
         host = hosts[page]
         before = int(result[page])
         most_visits = 1 / before + min(in_hand + nothing, of_host[host])
-        result[page] = min(max(math.ceil(1 / most_visits), least), before)
+        result[page] = min(max(math.ceil(1 / most_visits), fewest[page]), before)
         in_hand -= 1 / int(result[page]) - 1 / before
         of_host[host] -= 1 / int(result[page]) - 1 / before
     return result

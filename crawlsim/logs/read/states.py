@@ -56,6 +56,15 @@ def states_of(log: VisitLog, after: int = GONE_AFTER) -> NDArray[np.int8]:
     return states
 
 
+def no_page_in(states: NDArray[np.int8]) -> str:
+    """Why a log none of whose URLs is a page is refused; empty where there is one."""
+    numbers = numbers_of(states)
+    if sum(numbers.values()) < len(states):
+        return ""
+    found = ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
+    return f"show no page, only URLs that are none: {found}"
+
+
 def numbers_of(states: NDArray[np.int8]) -> dict[str, int]:
     """How many URLs are of each state but that of a page."""
     counts = np.bincount(states, minlength=len(STATES)).tolist()

@@ -103,6 +103,7 @@ def test_json_says_what_is_expected(log: str, crawlsim: Any) -> None:
     ("form", "line"),
     [
         ("nutch", r"https://\S+\tnutch\.fetchInterval\.fixed=\d+"),
+        ("scrapy", r'\{"url": "https://\S+", "next": "[\dT:-]+\+00:00", "interval": \d+\}'),
         ("stormcrawler", r"https://\S+\tscheduler\.delay\.mins=(\d+)\tfetchInterval=\1"),
     ],
 )
@@ -131,7 +132,7 @@ REFUSED = {
     "min": (("--visits", "1000/day", "--min", "1d"), "no more often than 40/day"),
     "order": (("--visits", "4/day", "--min", "2d", "--max", "1d"), "at most --max"),
     "duration": (("--visits", "4/day", "--max", "20"), "a positive number and a unit"),
-    "format": (("--visits", "4/day", "--format", "scrapy"), "csv, nutch or stormcrawler"),
+    "format": (("--visits", "4/day", "--format", "heritrix"), "csv, nutch, stormcrawler or scrapy"),
     "from": (("--visits", "4/day", "--from", "word"), "--from"),
     "kind": (("--visits", "4/day", "--kind", "x"), "visits or changes"),
     "rule": (("--visits", "4/day", "--rule", "best"), "freshness"),
@@ -232,3 +233,59 @@ def test_logs_that_cannot_be_read_are_refused(name: str, crawlsim: Any) -> None:
         assert "\x1b" not in err
     assert crawlsim("optimize", name, "--target", "static", "--out", "q.toml")[0] == 2
     assert not Path("p.csv").exists()
+
+
+def test_classes_of_pages_have_their_numbers(log: str, crawlsim: Any) -> None:
+    Path("classes.csv").write_text("class,pattern\neven,*[02468].html\nnone,ftp:*\neven,*1.html\n")
+    words = ("--visits", "4/day", "--out", "plan.csv", "--classes", "classes.csv")
+    code, out, err = crawlsim("schedule", log, *words, "--json")
+    assert code == 0, err
+    record = json.loads(out)
+    even, none, other = record["classes"]
+    plan = plan_in("plan.csv")
+    assert [each["class"] for each in record["classes"]] == ["even", "none", "other"]
+    urls = [url for url in plan if url.removesuffix(".html")[-1] in "024681"]
+    assert even["pages"] == len(urls)
+    assert other["pages"] == len(plan) - len(urls)
+    visits = sum(86400 / float(plan[url]["interval_seconds"]) for url in urls)
+    assert even["visits_per_day"] == pytest.approx(visits)
+    assert none == {"class": "none", "pages": 0, "visits_per_day": 0.0, "stale": None}
+    together = even["stale"] * even["pages"] + other["stale"] * other["pages"]
+    assert together / len(plan) == pytest.approx(record["expected"]["stale"])
+    assert "Classes of pages" in crawlsim("schedule", log, *words)[1]
+    Path("classes.csv").write_text("class,glob\n")
+    assert crawlsim("schedule", log, *words)[0] == 2
+
+
+@pytest.mark.parametrize("form", ["csv", "nutch"])
+def test_pages_of_a_pattern_keep_their_own_limits(form: str, log: str, crawlsim: Any) -> None:
+    rules = ("--rule-for", "*1.html=2h:1d", "--rule-for", "*[12].html=90d:200d", "--max", "60d")
+    words = ("schedule", log, "--visits", "10/day", *rules, "--format", form, "--out", "plan")
+    code, _, err = crawlsim(*words)
+    assert code == 0, err
+    if form == "csv":
+        every = {url: float(row["interval_seconds"]) for url, row in plan_in("plan").items()}
+    else:
+        rows = [line.split("\t") for line in Path("plan").read_text().splitlines()]
+        every = {url: float(text.partition("=")[2]) for url, text in rows}
+    assert len(every) == 40
+    day = 86400
+    for url, seconds in every.items():
+        low, high = {"1": (day / 12, day), "2": (90 * day, 200 * day)}.get(
+            url.removesuffix(".html")[-1], (0, 60 * day)
+        )
+        assert low <= seconds <= high
+    assert sum(day / seconds for seconds in every.values()) == pytest.approx(10, rel=0.002)
+    tight = (*words[:3], "3/day", *words[4:])
+    code, _, err = crawlsim(*tight)
+    assert (code, "--rule-for or --max" in err) == (2, True), err
+    for text, said in (
+        ("*=1d", "must be a pattern and two times"),
+        ("*=2d:1d", "the shorter time first"),
+        ("=1d:2d", "must be a pattern"),
+        ("*=1d:soon", "must be a positive number and a unit"),
+    ):
+        code, _, err = crawlsim(*words[:4], "--out", "plan", "--rule-for", text)
+        assert (code, said in err) == (2, True), err
+    code, _, err = crawlsim(*words[:4], "--out", "p", "--rule-for", "*=1d:2d", "--tiers", "1d")
+    assert (code, "does not go with --rule-for" in err) == (2, True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from crawlsim.logs.plan.tables import read_host_visits
+from crawlsim.logs.plan.tables import read_host_visits, read_robots
 from crawlsim.logs.plan.writing import limits_in
 from crawlsim.logs.read.times import in_digits
 from scenarios import ScenarioError
@@ -51,3 +53,51 @@ def test_a_file_of_hosts_holds_some(tmp_path: Path) -> None:
     path.write_text("host,visits\n")
     with pytest.raises(ScenarioError, match="holds no host"):
         read_host_visits(str(path))
+
+
+ROBOTS = {
+    "User-agent: *\nCrawl-delay: 10\n": 10.0,
+    "user-agent: a\nUSER-AGENT: *\n\ncrawl-delay:2.5 # seconds\nDisallow: /x\n": 2.5,
+    "User-agent: *\nDisallow:\nUser-agent: a\nCrawl-delay: 9\n": 0.0,
+    "User-agent: *\nCrawl-delay: soon\n": 0.0,
+    "Crawl-delay: 3\n": 0.0,
+    "User-agent: *\nCrawl-delay: -3\n": 0.0,
+    "User-agent: *\nCrawl-delay: inf\n": 0.0,
+    "": 0.0,
+}
+
+
+@pytest.mark.parametrize("text", ROBOTS)
+def test_a_crawl_delay_is_that_of_all_robots(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.org.txt").write_text("User-agent: *\nCrawl-delay: 1\n")
+    (tmp_path / "b.org").mkdir()
+    (tmp_path / "b.org" / "robots.txt").write_bytes(text.encode())
+    found = read_robots(str(tmp_path))
+    assert found == {"a.org": 1.0} | ({"b.org": ROBOTS[text]} if ROBOTS[text] else {})
+
+
+def test_a_host_is_visited_no_oftener_than_its_robots_txt_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crawlsim: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"https://{host}.org/{page},2026-01-{day:02},{day // 2}"
+        for host in "ab"
+        for page in range(4)
+        for day in range(1, 29)
+    ]
+    Path("log.csv").write_text("\n".join(["url,time,digest", *rows]))
+    Path("robots").mkdir()
+    words = ("schedule", "log.csv", "--visits", "8/day", "--out", "plan.csv", "--robots", "robots")
+    code, _, err = crawlsim(*words)
+    assert (code, "holds no file HOST.txt" in err) == (2, True)
+    Path("robots/a.org.txt").write_text("User-agent: *\nCrawl-delay: 86400\n")
+    assert crawlsim(*words)[0] == 0
+    with Path("plan.csv").open(newline="") as plan:
+        every = {row["url"]: float(row["interval_seconds"]) for row in csv.DictReader(plan)}
+    visits = {
+        host: sum(86400 / seconds for url, seconds in every.items() if f"/{host}.org" in url)
+        for host in "ab"
+    }
+    assert visits == pytest.approx({"a": 1.0, "b": 7.0}, rel=1e-6)
+    assert crawlsim(*words[:-1], "nothing")[0] == 2
