@@ -16,10 +16,10 @@ from analytic import progress
 from analytic.indexing_queue import (
     chain_of,
     closure,
-    searching,
     solution,
     solve_chain,
 )
+from analytic.rules import searching
 from crawlsim.cli import main
 from scenarios import compiling, dumps
 from scenarios.compiling import compiled
