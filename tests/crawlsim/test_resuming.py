@@ -574,3 +574,12 @@ def test_the_title_of_a_heat_map_keeps_the_value() -> None:
     title = figure.get_suptitle()
     assert "buffer.service.exponential.mean = 0.657" in title
     assert "robots.access_time.exponential.mean = 12.5" in title
+
+
+def test_a_folder_in_the_place_of_a_cell_is_refused(tmp_path: Path) -> None:
+    grid = grid_of(queue(), {"run.seed": [1, 2]})
+    files = CellFiles(str(tmp_path), {"program": "crawlsim"}, grid)
+    files.keep({"varied": {"run.seed": 1}}, 0)
+    (tmp_path / "cells/00001.json").mkdir()
+    with pytest.raises(ScenarioError, match=r"cells/00001.json there is no file"):
+        files.finished()

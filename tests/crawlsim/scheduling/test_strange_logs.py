@@ -16,6 +16,7 @@ from log_files import EXPECTED, FIRST, FORMS, HISTORY, A, at, csv, iso, read, wr
 from test_log_forms import nutch_csv, sitemap
 
 from crawlsim.logs.read import read_logs
+from crawlsim.logs.read.json_rows import JsonRows, take_line
 from crawlsim.logs.read.log import VisitLog
 from scenarios import ScenarioError
 
@@ -215,3 +216,11 @@ def test_zst_files_are_read_where_the_package_is_there(
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(ScenarioError, match=r"pip install 'crawlsim\[zst\]'"):
         read(tmp_path, packed)
+
+
+def test_a_line_that_is_no_json_counts_once() -> None:
+    rows = JsonRows()
+    for line, text in enumerate([b'{"url": 1}', b"{no", b"[]", b'"a"'], 1):
+        take_line(rows, line, text)
+    assert (rows.lines, rows.rows) == ([1], [{"url": 1}])
+    assert rows.broken.count == len(rows.broken.lines) == 3
