@@ -263,6 +263,22 @@ def test_every_scenario_of_the_library(name: str) -> None:
     assert_same_path(shortened(analytic.resolve(load(name))))
 
 
+BY_ARRIVAL_PHASE: dict[str, Any] = {
+    "activation.free": [[[1], [3]], [[3], [2]], [[1], [2]], [[2], [0]], [[3], [1]]],
+    "buffer.service": {"exponential": {"rate": 1.1}},
+    "robots.deliveries.modes": [
+        {"map": {"D0": [[-1.0, 0.2], [0.1, -0.5]], "D1": [[0.8, 0.0], [0.0, 0.4]]}},
+        {"map": {"D0": [[-3.0, 0.5], [2.0, -2.5]], "D1": [[2.5, 0.0], [0.0, 0.5]]}},
+        {"mmpp": {"Q": [[-0.3, 0.3], [0.9, -0.9]], "rates": [2.0, 0.1]}},
+    ],
+}
+
+
+def test_a_rule_by_the_phase_of_the_deliveries_alone() -> None:
+    """With exponential services it has one column, which is read at every level."""
+    assert_same_path(scenario_from(PIPELINE).with_(BY_ARRIVAL_PHASE))
+
+
 @pytest.mark.by_day(every=3)
 @pytest.mark.parametrize("changes", PIPELINES.values(), ids=PIPELINES)
 def test_every_kind_of_pipeline(changes: dict[str, Any]) -> None:
