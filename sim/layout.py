@@ -78,10 +78,11 @@ def top_level(scenario: Scenario) -> int:
     """The highest level that can be reached: above the capacity where batches enter whole."""
     queue = scenario.model.queue
     assert queue is not None
+    capacity: int = buffer_flags(queue)["capacity"]
     deliveries = scenario.robots.deliveries if scenario.robots else None
     if queue.admission != "complete" or deliveries is None:
-        return queue.capacity
-    return queue.capacity + joint_size(deliveries)[1] - 1
+        return capacity
+    return capacity + joint_size(deliveries)[1] - 1
 
 
 def fates_that_occur(queue: Queue) -> int:
