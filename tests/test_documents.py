@@ -152,7 +152,8 @@ def test_the_commands_of_the_documents_run(
     Path("docs/examples").mkdir(parents=True)
     for name in ("visits.csv", "docs/examples/visits.csv.gz"):
         Path(name).write_bytes(log)
-    Path("pages.parquet").write_bytes((ROOT / "docs/how-to/pages.parquet").read_bytes())
+    for name in ("pages.parquet", "classes.csv"):
+        Path(name).write_bytes((ROOT / "docs/how-to" / name).read_bytes())
     Path("trace.csv").write_text("page,time\na,1\na,2\na,4\nb,1\nb,2.5\nb,5\n")
     words = shlex.split(command)
     if words[0] in {"run", "check", "sweep"}:

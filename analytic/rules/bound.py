@@ -51,7 +51,7 @@ Rewards = TypeVar("Rewards", bound=Counts)
 class Bound(NamedTuple):
     """A bound on a measure.
 
-    Attributes
+    Parameters
     ----------
     measure : str
         Of `COUNTED`.
