@@ -1,0 +1,255 @@
+"""Commands write what is stored in `outputs`: every word, number, mark and line of a picture.
+
+Other tests say what single numbers must be. These notice whatever else changes: a title, a unit,
+two columns exchanged, a note that went. Where a change is meant, `STORE_OUTPUTS=1 pytest
+tests/crawlsim/test_outputs.py` stores the outputs anew, and their difference belongs into the
+commit.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import itertools
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgba
+from matplotlib.figure import Figure
+
+from scenarios.arrays import Array
+
+STORED = Path(__file__).parent / "outputs"
+_MOST_LINES = 30
+_SUFFIXES = (".csv", ".html", ".jsonl", ".toml")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_SHORT = "--replications 3 --seed 5 --out out"
+
+
+def _cut(horizon: float, warmup: float = 10.0) -> str:
+    return f"--set run.horizon={horizon} --set run.warmup={warmup} {_SHORT}"
+
+
+COMMANDS = {
+    "run-patience": f"run stale-in-the-buffer {_cut(300)} --quantiles 0.5,0.95",
+    "run-failures": f"run failing-fetches {_cut(200, 0)}",
+    "run-clients": f"run client-queries {_cut(300)} --all",
+    "run-page-set": f"run pages-come-and-go {_cut(200)}",
+    "run-environment": f"run good-and-bad-network {_cut(300)}",
+    "run-classes": f"run one-fast-three-slow {_cut(300)}",
+    "run-pipeline": f"run pipeline-page-change {_cut(300)}",
+    "run-probes": f"run smooth-day {_SHORT}",
+    "run-surge": f"run surge {_SHORT}",
+    "run-routing": f"run routing-two-servers {_cut(300)}",
+    "run-json": f"run batches {_cut(300)} --json",
+    "run-precise": f"run one-robot {_cut(300)} --precision 0.2 --measure loss_probability",
+    "check-queue": f"check one-robot {_cut(2000)} --distributions --all",
+    "check-pages": f"check round-robin-hyperexponential {_cut(500)}",
+    "check-outage": f"check indexer-outage {_SHORT}",
+    "check-json": f"check paused-robot {_cut(300)} --json",
+    "check-failing": f"check failing-fetches-queue {_cut(400)}",
+    "solve-phases": "solve several-indexers-phases --quantiles 0.9",
+    "solve-all": "solve lecturer-deterministic-service --all",
+    "solve-json": "solve polite-hosts --json",
+    "optimize-static": "optimize talim-static-k5 --target static --figure f.svg --out best.toml",
+    "optimize-threshold": "optimize optimal-thresholds --target threshold --figure f.svg",
+    "optimize-levels": "optimize four-robots-one-threshold --target levels --figure f.svg",
+    "optimize-classes": "optimize one-fast-three-slow --target switching --figure f.svg",
+    "optimize-free": "optimize pause-for-large-pages --target free --figure f.svg",
+    "optimize-phases": "optimize optimal-switching-by-phase --target switching --figure f.svg",
+    "optimize-environment": "optimize good-and-bad-network --target switching --figure f.svg",
+    "optimize-frequencies": "optimize randomized-erlang --target frequencies --figure f.svg",
+    "optimize-template": "optimize template-dependent-access --target template --figure f.svg",
+    "optimize-probes": "optimize smooth-day --target probes --figure f.svg --json",
+    "optimize-bound": "optimize optimal-thresholds --target levels "
+    "--subject-to 'loss_probability <= 0.1'",
+    "optimize-refused": "optimize one-robot --target template",
+    "sweep-lines": f"sweep one-robot --vary buffer.waiting_places=1..3 {_cut(300)} "
+    "--minimise loss_probability",
+    "sweep-map": f"sweep one-robot --vary buffer.waiting_places=1..3 {_cut(300)} "
+    "--vary robots.available=1,2 --first 'loss_probability<0.2'",
+    "rare": "rare one-robot --set buffer.waiting_places=12 --seed 3 --precision 0.5",
+    "fit-changes": "fit changes.csv --report fit.html --out fitted.toml",
+    "fit-source": "fit changes.csv --section source --pieces 7 --time-unit day --report fit.html",
+    "fit-crawls": "fit visits.csv --report fit.html --json",
+    "fit-deliveries": "fit deliveries.csv --report fit.html --out fitted.toml",
+    "fit-sizes": "fit sizes.csv --rate 1000 --report fit.html",
+    "schedule": "schedule visits.csv --visits 40/day --out plan.csv --report plan.html "
+    "--backtest --classes classes.csv",
+    "schedule-json": "schedule visits.csv --visits 40/day --out plan.csv --json "
+    "--weights weights.csv --objective delay --rule-for */a*=1d:3d",
+    "schedule-scrapy": "schedule visits.csv --visits 9/day --out plan.jsonl --format scrapy "
+    "--tiers 1d,7d,30d",
+    "frequencies": "frequencies classes-of-pages.csv --accesses 100",
+    "formulas": "formulas talim2001",
+}
+
+
+def write_inputs(folder: Path) -> None:
+    """Small logs of pages that are unlike, one of them gone, and lists beside them."""
+    rng = np.random.default_rng(11)
+    visits, changes = ["url,time,changed,status"], ["page,time"]
+    for page in range(24):
+        rate = 0.02 * 1.25**page
+        for day in range(2, 90, 2):
+            changed = int(rng.random() < -np.expm1(-2 * rate))
+            status = 404 if page == 5 and day > 60 else 200
+            when = f"2026-{1 + day // 31:02}-{1 + day % 31 % 28:02}T0{page % 9}:30:00Z"
+            url = f"https://{'ab'[page % 2]}.example/{'ab'[page % 3 // 2]}{page}"
+            visits.append(f"{url},{when},{changed},{status}")
+        gaps = rng.exponential(1 / rate, 6)
+        changes += [f"page{page},{time:.4f}" for time in np.cumsum(gaps)]
+    sizes = ["size", *(f"{size:.1f}" for size in rng.lognormal(7, 1.2, 200))]
+    phases = np.repeat(rng.choice([0.2, 3.0], 40), 6)
+    deliveries = ["time", *(f"{time:.4f}" for time in np.cumsum(rng.exponential(phases)))]
+    weights = ["url,weight", "https://a.example/a0,5", "https://b.example/a1,0"]
+    classes = ["class,pattern", "news,https://a.example/*"]
+    alike = ["class,pages,rate,weight", "news,50,6,2", "rest,900,0.1,1"]
+    for name, lines in {
+        "visits": visits,
+        "changes": changes,
+        "sizes": sizes,
+        "deliveries": deliveries,
+        "weights": weights,
+        "classes": classes,
+        "classes-of-pages": alike,
+    }.items():
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+# --- what is compared -----------------------------------------------------------------------------
+
+
+def numbers(values: Any) -> str:
+    """A few numbers as they are, many by what they come to."""
+    found: Array = np.ma.filled(np.ma.asarray(values, dtype=float), np.nan).ravel()
+    if len(found) > 8:
+        weighted = float(np.nanmean(found * np.linspace(0, 1, len(found))))
+        found = np.array([found[0], np.nanmean(found), weighted, found[-1]])
+        return f"many {' '.join(f'{value:.5g}' for value in found)}"
+    return " ".join(f"{value:.5g}" for value in found)
+
+
+def pictured(figure: Figure) -> Iterator[str]:
+    """What a picture shows, in lines."""
+    yield f"picture {numbers(figure.get_size_inches())}"
+    for text in figure.texts:
+        yield f"  text {text.get_text()!r}"
+    for legend in figure.legends:
+        yield f"  legend {[text.get_text() for text in legend.get_texts()]}"
+    for ax in figure.axes:
+        yield from _drawn_on(ax)
+
+
+def _drawn_on(ax: Axes) -> Iterator[str]:
+    yield f"  axes {ax.get_title()!r}"
+    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        ticks = [text.get_text() for text in axis.get_ticklabels()][:12]
+        label = axis.get_label_text()
+        yield f"    axis {label!r} {axis.get_scale()} {numbers(limits)} {ticks}"
+    for line in ax.lines:
+        style = f"{to_hex(line.get_color())} {line.get_linestyle()} {line.get_marker()}"
+        yield f"    line {line.get_label()!r} {style} {line.get_drawstyle()}"
+        yield f"      x {numbers(line.get_xdata())}"
+        yield f"      y {numbers(line.get_ydata())}"
+    for patch in ax.patches:
+        box = patch.get_path().transformed(patch.get_patch_transform()).get_extents()
+        yield f"    patch {to_hex(to_rgba(patch.get_facecolor()))} {numbers(box.get_points())}"
+    for drawn in ax.collections:
+        colours = [to_hex(colour) for colour in drawn.get_facecolor()[:2]]
+        yield f"    {type(drawn).__name__} {drawn.get_label()!r} {colours}"
+        yield f"      at {numbers(drawn.get_offsets())}"
+        for path in drawn.get_paths()[:3]:
+            yield f"      path {numbers(path.vertices)}"
+    for image in ax.images:
+        yield f"    image {np.shape(image.get_array())} {numbers(image.get_array())}"
+    for text in ax.texts:
+        yield f"    text {text.get_text()!r} {numbers(text.get_position())}"
+    if legend := ax.get_legend():
+        title = legend.get_title().get_text()
+        yield f"    legend {title!r} {[text.get_text() for text in legend.get_texts()]}"
+
+
+def read(path: Path) -> list[str]:
+    """The words of a file that a command has written."""
+    text = path.read_text("utf-8")
+    if path.suffix in (".html", ".svg"):
+        text = re.sub(r"<(style|script)\b.*?</\1>", "", text, flags=re.DOTALL)
+        text = html.unescape(re.sub(r"<[^>]*>", "\n", text))
+    text = re.sub(r"^\d+(\.\d+){1,3}$", "VERSION", text, flags=re.MULTILINE)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if path.suffix == ".csv" and len(lines) > _MOST_LINES:
+        rows = list(csv.reader(lines[1:]))
+        some = rows[:: len(rows) // (_MOST_LINES // 2)]
+        return [f"{len(lines)} lines", lines[0], *(",".join(row) for row in some)]
+    return lines
+
+
+def same(stored: str, found: str) -> bool:
+    """Whether words are the same, and numbers but for the last digit that is written."""
+    if _NUMBER.sub("0", stored) != _NUMBER.sub("0", found):
+        return False
+    pairs = zip(_NUMBER.findall(stored), _NUMBER.findall(found), strict=True)
+    return all(one == other or _near(one, other) for one, other in pairs)
+
+
+def _near(stored: str, found: str) -> bool:
+    if "." not in stored and "e" not in stored:
+        return False
+    digits, _, power = stored.partition("e")
+    unit = 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+    return abs(float(stored) - float(found)) <= 1.01 * max(unit, 1e-9)
+
+
+# --- the test -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_writes_what_is_stored(
+    name: str, crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pictures: list[str] = []
+
+    def draw(figure: Figure, stream: Any, **_: Any) -> None:
+        pictures.extend(pictured(figure))
+        empty = "<svg></svg>"
+        stream.write(empty if hasattr(stream, "encoding") else empty.encode())
+
+    monkeypatch.setattr(Figure, "savefig", draw)
+    monkeypatch.chdir(tmp_path)
+    write_inputs(tmp_path)
+    given = set(tmp_path.iterdir())
+    code, out, err = crawlsim(*shlex.split(COMMANDS[name]))
+    said = [line for line in err.splitlines() if "compiling" not in line]
+    found = [f"exit code {code}", *out.splitlines(), "--- stderr", *said]
+    for path in sorted(tmp_path.glob("**/*")):
+        if path.suffix in _SUFFIXES and path not in given:
+            found += [f"--- {path.relative_to(tmp_path).as_posix()}", *read(path)]
+    found += ["--- pictures", *pictures]
+    stored = STORED / f"{name}.txt"
+    if os.environ.get("STORE_OUTPUTS"):
+        stored.write_text("\n".join(found) + "\n", "utf-8")
+    wanted = stored.read_text("utf-8").splitlines()
+    for line, (before, now) in enumerate(itertools.zip_longest(wanted, found, fillvalue=""), 1):
+        assert same(before, now), f"line {line} of {stored.name}\n- {before}\n+ {now}"
+
+
+def test_every_stored_output_is_of_a_command() -> None:
+    assert {path.stem for path in STORED.iterdir()} == set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("found", "is_same"),
+    [("loss 0.1235 of 40", True), ("loss 0.1237 of 40", False), ("loss 0.1234 of 41", False)],
+)
+def test_numbers_may_differ_in_the_last_digit_written_and_counts_may_not(
+    found: str, is_same: bool
+) -> None:
+    assert same("loss 0.1234 of 40", found) is is_same
