@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgba
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from scenarios.arrays import Array
@@ -161,7 +161,8 @@ def _drawn_on(ax: Axes) -> Iterator[str]:
         yield f"      y {numbers(line.get_ydata())}"
     for patch in ax.patches:
         box = patch.get_path().transformed(patch.get_patch_transform()).get_extents()
-        yield f"    patch {to_hex(to_rgba(patch.get_facecolor()))} {numbers(box.get_points())}"
+        colour = to_hex(np.array(patch.get_facecolor()))  # type: ignore[arg-type]
+        yield f"    patch {colour} {numbers(box.get_points())}"
     for drawn in ax.collections:
         colours = [to_hex(colour) for colour in drawn.get_facecolor()[:2]]
         yield f"    {type(drawn).__name__} {drawn.get_label()!r} {colours}"
@@ -169,7 +170,8 @@ def _drawn_on(ax: Axes) -> Iterator[str]:
         for path in drawn.get_paths()[:3]:
             yield f"      path {numbers(path.vertices)}"
     for image in ax.images:
-        yield f"    image {np.shape(image.get_array())} {numbers(image.get_array())}"
+        values: Array = np.ma.asarray(image.get_array())
+        yield f"    image {values.shape} {numbers(values)}"
     for text in ax.texts:
         yield f"    text {text.get_text()!r} {numbers(text.get_position())}"
     if legend := ax.get_legend():
