@@ -14,7 +14,7 @@ import numpy as np
 import analytic
 import sim
 from analytic import Comparison, NotApplicable, Optimum, Prediction
-from analytic.course.answers import NO_COURSE, OverTime
+from analytic.transient.answers import NO_COURSE, OverTime
 from scenarios import Results, Scenario, ScenarioError, load
 from scenarios.base import one_of
 

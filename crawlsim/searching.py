@@ -22,18 +22,18 @@ import numpy as np
 
 import sim
 from analytic import Optimum
-from analytic.optimum import NoOptimumError, NoRuleError
-from analytic.refusal import NoAnswerError
-from analytic.rules.bound import COUNTED, Bound
-from analytic.rules.fixed import StaticSearch
-from analytic.rules.subject_to import best_within
-from analytic.targets import (
+from analytic.index.targets import (
     TARGETS,
     approximate_optimum,
     planned,
     require_target,
     without_interventions,
 )
+from analytic.machinery.refusal import NoAnswerError
+from analytic.rules.bound import COUNTED, Bound
+from analytic.rules.fixed import StaticSearch
+from analytic.rules.optimum import NoOptimumError, NoRuleError
+from analytic.rules.subject_to import best_within
 from crawlsim.bounds import written_bound
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Free, Levels, Threshold
@@ -135,7 +135,7 @@ def next_best(scenario: Scenario, target: str, asked: Asked, key: str = "target"
     ----------
     scenario : Scenario
     target : str
-        A key of `analytic.targets.TARGETS`.
+        A key of `analytic.index.targets.TARGETS`.
     asked : Asked
     key : str
         What a refusal names.

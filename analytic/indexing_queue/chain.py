@@ -19,8 +19,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from analytic.phase_type import PhaseLaw
-from analytic.robot_modes import Modes
+from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.robot_modes import Modes
 from scenarios.arrays import Array, IntArray
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ def switched_chain(
     ----------
     modes : Modes
     choices : ndarray of int, shape (service phases or 1, levels, modes)
-        As `analytic.robot_modes.choices_by_mode`.
+        As `analytic.machinery.robot_modes.choices_by_mode`.
     service, patience : PhaseLaw
     capacity : int
         Pages that the buffer holds, the one in service included.

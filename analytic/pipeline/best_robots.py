@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from analytic.conditions import buffer_and_robots
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.index.conditions import buffer_and_robots
+from analytic.machinery.progress import Progress, followed
+from analytic.machinery.refusal import NoAnswerError
 from analytic.pipeline.conditions import copies_leave_together
 from analytic.pipeline.costs import (
     CostOf,
@@ -23,8 +24,6 @@ from analytic.pipeline.costs import (
     require_one_price,
     require_prices,
 )
-from analytic.progress import Progress, followed
-from analytic.refusal import NoAnswerError
 from analytic.rules.fixed import (
     StaticSearch,
     best_sets,
@@ -34,6 +33,7 @@ from analytic.rules.fixed import (
     static_optimum,
     static_search,
 )
+from analytic.rules.optimum import NoOptimumError, Optimum
 from analytic.rules.switching import optimal_switching
 from scenarios import Scenario
 from scenarios.text import counted, told

@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic import conditions, page_conditions
-from analytic.arrival_process import delivery_rates
-from analytic.conditions import buffer_and_robots, buffer_of
-from analytic.formula import is_covered
-from analytic.optimum import NoOptimumError, Optimum
-from analytic.page_conditions import accessed_pages
-from analytic.phase_type import exponential_rate
+from analytic.index import conditions, page_conditions
+from analytic.index.conditions import buffer_and_robots, buffer_of
+from analytic.index.formula import is_covered
+from analytic.index.page_conditions import accessed_pages
+from analytic.machinery.arrival_process import delivery_rates
+from analytic.machinery.phase_type import exponential_rate
+from analytic.machinery.progress import Progress
+from analytic.machinery.refusal import NoAnswerError
 from analytic.pipeline.conditions import (
     PATH,
     copies_leave_together,
@@ -35,9 +36,8 @@ from analytic.pipeline.costs import (
     require_one_price,
     require_prices,
 )
-from analytic.progress import Progress
-from analytic.refusal import NoAnswerError
 from analytic.rules.free_process import beside_the_best
+from analytic.rules.optimum import NoOptimumError, Optimum
 from analytic.rules.searching import (
     Policy,
     by_level,

@@ -1,8 +1,8 @@
 """The queue whose robots are switched on one at a time, as a decision process (talim2001).
 
-A state is a level with a mode of the robots (`analytic.robot_modes`), both after the event and its
-decision. Levels tell the phase of the page in service, too: level 0 is the empty queue, and with q
-pages and the service in phase j of m the level is ``1 + (q - 1) m + j``. The equations, and why
+A state is a level with a mode of the robots (`analytic.machinery.robot_modes`), both after the
+event and its decision. Levels tell the phase of the page in service, too: level 0 is the empty
+queue, and with q pages and the service in phase j of m the level is ``1 + (q - 1) m + j``. The equations, and why
 they hold: docs/theory/switching.md.
 """
 
@@ -18,12 +18,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, lil_matrix
 
-from analytic.decision_process import DecisionProcess, policy_iteration
-from analytic.markov import closed_classes, stationary, stationary_sparse
-from analytic.optimum import Best
-from analytic.phase_type import PhaseLaw
-from analytic.refusal import NoAnswerError
-from analytic.robot_modes import Modes
+from analytic.machinery.decision_process import DecisionProcess, policy_iteration
+from analytic.machinery.markov import closed_classes, stationary, stationary_sparse
+from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.refusal import NoAnswerError
+from analytic.machinery.robot_modes import Modes
+from analytic.rules.optimum import Best
 from scenarios.arrays import Array, IntArray
 from scenarios.choices import NOBODY
 from scenarios.sections import Costs
@@ -504,7 +504,7 @@ def best_policy(queue: SwitchedQueue, rewards: Rewards) -> Best[Indices]:
     Notes
     -----
     Policy iteration over all rules; ``min L V <= theta* <= max L V`` for the values V that it ends
-    with (`analytic.decision_process`).
+    with (`analytic.machinery.decision_process`).
     """
     process = queue.process(rewards)
     # where the search begins some robot is switched on wherever one rests

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from analytic import conditions
-from analytic.conditions import buffer_and_robots
-from analytic.decision_process import Indices
-from analytic.formula import Condition, reason_against
-from analytic.optimum import NoOptimumError, Optimum, rule_optimum
-from analytic.refusal import NoAnswerError
+from analytic.index import conditions
+from analytic.index.conditions import buffer_and_robots
+from analytic.index.formula import Condition, reason_against
+from analytic.machinery.decision_process import Indices
+from analytic.machinery.refusal import NoAnswerError
+from analytic.machinery.robot_modes import as_written
 from analytic.robot_control.scenario_queue import (
     IN_ENVIRONMENT,
     OF_CLASSES,
@@ -29,10 +29,10 @@ from analytic.robot_control.switched_queue import (
     best_policy,
     measures_of_policy,
 )
-from analytic.robot_modes import as_written
 from analytic.rules.bound import Bound, cheapest_within, notes_of
 from analytic.rules.fixed import best_fixed_number, static_optimum
 from analytic.rules.of_process import BoundedProcess, Rate
+from analytic.rules.optimum import NoOptimumError, Optimum, rule_optimum
 from scenarios import Scenario
 from scenarios.arrays import Array, IntArray
 from scenarios.choices import NOBODY

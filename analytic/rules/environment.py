@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic import conditions
-from analytic.conditions import buffer_and_robots
-from analytic.formula import Condition, reason_against
-from analytic.optimum import Best, NoOptimumError, Optimum, rule_optimum
+from analytic.index import conditions
+from analytic.index.conditions import buffer_and_robots
+from analytic.index.formula import Condition, reason_against
+from analytic.machinery.robot_modes import as_written
 from analytic.robot_control.scenario_queue import (
     IN_ENVIRONMENT,
     chain_fits,
@@ -27,7 +27,7 @@ from analytic.robot_control.switched_queue import (
     best_policy,
     measures_of_policy,
 )
-from analytic.robot_modes import as_written
+from analytic.rules.optimum import Best, NoOptimumError, Optimum, rule_optimum
 from analytic.rules.unseen import (
     UnseenOptimum,
     best_unseen,

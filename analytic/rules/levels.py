@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analytic.indexing_queue.measures import top_level
-from analytic.optimum import Best, NoOptimumError, Optimum
 from analytic.rules.bound import Bound
 from analytic.rules.fixed import best_fixed_number
 from analytic.rules.free_process import (
@@ -26,6 +25,7 @@ from analytic.rules.free_process import (
     queue_process,
 )
 from analytic.rules.listed import compare, first_cheapest
+from analytic.rules.optimum import Best, NoOptimumError, Optimum
 from analytic.rules.searching import (
     ANY_ORDER,
     Policy,

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.indexing_queue.measures import top_level
-from analytic.optimum import NoOptimumError, Optimum
 from analytic.rules.bound import Bound
 from analytic.rules.free_process import beside_the_best
 from analytic.rules.listed import compare
+from analytic.rules.optimum import NoOptimumError, Optimum
 from analytic.rules.searching import (
     NON_INCREASING,
     all_costs,

@@ -142,7 +142,7 @@ def optimize(
     routing      which server should get the next packet
     probes       when a changing source should be probed
     """  # noqa: D301  # click takes the character itself
-    from analytic.targets import require_target
+    from analytic.index.targets import require_target
     from crawlsim.searching import Asked
 
     require_target(target, "--target")

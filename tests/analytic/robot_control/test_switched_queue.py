@@ -7,16 +7,16 @@ import pytest
 
 import sim
 from analytic import compare, optimize, overall, predict
-from analytic.decision_process import policy_iteration
-from analytic.phase_type import PhaseLaw
-from analytic.refusal import NoAnswerError
+from analytic.machinery.decision_process import policy_iteration
+from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.refusal import NoAnswerError
+from analytic.machinery.robot_modes import Modes
 from analytic.robot_control.switched_queue import (
     Levels,
     SwitchedQueue,
     best_policy,
     measures_of_policy,
 )
-from analytic.robot_modes import Modes
 from scenarios import Scenario, scenario_from
 from scenarios.choices import NOBODY
 from scenarios.sections import Costs
