@@ -12,12 +12,12 @@ require("scenarios")
 
 if TYPE_CHECKING:
     from analytic.index.formula import Formula, Prediction, Statement
+    from analytic.index.optimum import Optimum
     from analytic.index.predictions import FORMULAS, NotApplicable, exact_values, predict
     from analytic.index.statements import STATEMENTS
     from analytic.index.targets import optimize, resolve
     from analytic.indexing_queue.exact_laws import exact_laws, points_of
     from analytic.indexing_queue.formulas import accuracy_of, relaxation_time_of
-    from analytic.rules.optimum import Optimum
     from analytic.transient.answers import Course, course_of
     from analytic.transient.start_up import start_up_times, suggested_warmup
     from analytic.verdicts.crosscheck import (
@@ -37,7 +37,7 @@ _HOMES = {
     "Formula": "analytic.index.formula",
     "LawComparison": "analytic.verdicts.law_check",
     "NotApplicable": "analytic.index.predictions",
-    "Optimum": "analytic.rules.optimum",
+    "Optimum": "analytic.index.optimum",
     "Prediction": "analytic.index.formula",
     "STATEMENTS": "analytic.index.statements",
     "Statement": "analytic.index.formula",

@@ -22,6 +22,7 @@ import numpy as np
 
 import sim
 from analytic import Optimum
+from analytic.index.optimum import NoOptimumError, NoRuleError
 from analytic.index.targets import (
     TARGETS,
     approximate_optimum,
@@ -32,7 +33,6 @@ from analytic.index.targets import (
 from analytic.machinery.refusal import NoAnswerError
 from analytic.rules.bound import COUNTED, Bound
 from analytic.rules.fixed import StaticSearch
-from analytic.rules.optimum import NoOptimumError, NoRuleError
 from analytic.rules.subject_to import best_within
 from crawlsim.bounds import written_bound
 from scenarios import Scenario, ScenarioError

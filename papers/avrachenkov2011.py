@@ -30,9 +30,9 @@ from analytic.indexing_queue.sojourns import (
     sojourn_quantiles,
     sojourn_transform,
 )
+from analytic.machinery.active_robots import robots_at
 from analytic.machinery.arrival_process import delivery_modes, mean_rate
 from analytic.machinery.phase_type import PhaseLaw, moment, phases_after
-from analytic.rules.active_robots import robots_at
 from analytic.rules.bound import Bound
 from analytic.rules.searching import Family, all_costs, thresholds_of
 from analytic.rules.subject_to import best_within

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
+from analytic.index.optimum import Best
 from analytic.index.targets import optimize
 from analytic.indexing_queue import mm1k_levels
 from analytic.machinery.decision_process import Indices
@@ -20,7 +21,6 @@ from analytic.robot_control.optimal_targets import solved
 from analytic.robot_control.switched_queue import Levels, Measures, SwitchedQueue
 from analytic.robot_control.switching import best_switching
 from analytic.robot_control.target_rules import measures_of_targets
-from analytic.rules.optimum import Best
 from crawlsim.report import plot_switching_policy
 from papers import talim_process
 from papers.computed import Experiment, Figure, Number, agreed

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from analytic.index.formula import premise
+from analytic.machinery.active_robots import robots_at
 from analytic.machinery.arrival_process import (
     delivery_rates,
     gap_order,
@@ -15,7 +16,6 @@ from analytic.machinery.arrival_process import (
 )
 from analytic.machinery.phase_type import MOST_PHASES, exponential_rate, phase_count
 from analytic.machinery.refusal import NoAnswerError
-from analytic.rules.active_robots import robots_at
 from scenarios import Scenario
 from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Free, Optimal, Static, Switching, These

@@ -11,11 +11,11 @@ import numpy as np
 from analytic.index.conditions import IN_ENVIRONMENT, order_of_pages_kept, static_robots
 from analytic.index.formula import dependent, premise
 from analytic.laws.geometric_sum import GeometricSum
+from analytic.machinery.active_robots import most_active
 from analytic.machinery.arrival_process import access_rate, gap_map, mean_rate
 from analytic.machinery.markov import closed_classes
 from analytic.machinery.phase_type import exponential_rate
 from analytic.machinery.transforms import mean_time
-from analytic.rules.active_robots import most_active
 from scenarios import Scenario
 from scenarios.accessing import Accessing
 from scenarios.accessing.index import IndexPolicy

@@ -22,8 +22,8 @@ from analytic.index.formula import (
     fails_a_premise,
     obstacles,
 )
+from analytic.machinery.active_robots import require_decided
 from analytic.machinery.refusal import NoAnswerError
-from analytic.rules.active_robots import require_decided
 from scenarios import Scenario
 from scenarios.measures import Subject
 from scenarios.scenario import require_scenario

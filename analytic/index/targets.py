@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.index.page_conditions import policy_of
 from analytic.machinery.refusal import NoAnswerError
 from analytic.page_refresh import index_numbers
@@ -27,7 +28,6 @@ from analytic.probing import (
 from analytic.routing import optimal_routing, optimal_template
 from analytic.rules.free import optimal_free
 from analytic.rules.levels import optimal_levels
-from analytic.rules.optimum import NoOptimumError, Optimum
 from scenarios import Scenario, ScenarioError
 from scenarios.accessing.index import IndexPolicy
 from scenarios.activation import Optimal

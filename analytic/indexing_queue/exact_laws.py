@@ -26,7 +26,7 @@ from analytic.indexing_queue.sojourns import (
     sojourn_cdf,
 )
 from analytic.machinery.absorbing import AbsorbingChain
-from analytic.rules.active_robots import require_decided
+from analytic.machinery.active_robots import require_decided
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.law_points import LAWS, Law, LawPoints

@@ -74,10 +74,10 @@ from analytic.indexing_queue.unordered_sojourns import (
     unordered_sojourns,
     waiting_page_fits,
 )
+from analytic.machinery.active_robots import require_decided, robots_at
 from analytic.machinery.markov import birth_death, relaxation_time
 from analytic.machinery.phase_type import exponential_rate
 from analytic.machinery.transforms import mean_time
-from analytic.rules.active_robots import require_decided, robots_at
 from scenarios import Scenario
 from scenarios.arrays import Array
 

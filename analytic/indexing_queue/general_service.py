@@ -23,11 +23,11 @@ from analytic.index.conditions import delivery_rates_at_levels, service_law, tim
 from analytic.index.formula import Values, dependent
 from analytic.indexing_queue.measures import control_cost, level_rows
 from analytic.indexing_queue.sojourns import FACTORIALS, moment_rows
+from analytic.machinery.active_robots import robots_at
 from analytic.machinery.markov import stationary
 from analytic.machinery.phase_type import has_phases
 from analytic.machinery.refusal import NoAnswerError, Remembered
 from analytic.machinery.transforms import mean_time, moments, poisson_counts
-from analytic.rules.active_robots import robots_at
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution

@@ -44,11 +44,11 @@ from analytic.indexing_queue.solution import (
     size_beyond_memory,
     solve_chain,
 )
+from analytic.machinery.active_robots import most_active, robots_at
 from analytic.machinery.arrival_process import delivery_modes, joint_order, rates_at_speed_one
 from analytic.machinery.phase_type import PhaseLaw, as_phase_type, exponential_rate, phase_count
 from analytic.machinery.refusal import NoAnswerError, Remembered
 from analytic.machinery.robot_modes import choices_by_mode, modes_of
-from analytic.rules.active_robots import most_active, robots_at
 from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.arrays import Array

@@ -34,10 +34,10 @@ from analytic.indexing_queue.measures import (
     waiting_phases,
 )
 from analytic.indexing_queue.sojourns import Row, sojourn_moments
+from analytic.machinery.active_robots import robots_at
 from analytic.machinery.markov import stationary
 from analytic.machinery.phase_type import PhaseLaw, phase_count
 from analytic.machinery.transforms import matrix_transform, mean_time
-from analytic.rules.active_robots import robots_at
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution

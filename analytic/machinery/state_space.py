@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy
 
-from analytic.indexing_queue.chain import QueueChain
 from analytic.machinery.absorbing import AbsorbingChain
 from analytic.machinery.markov import stationary_sparse
 from analytic.machinery.progress import followed
@@ -113,31 +112,3 @@ def explore(
 def _matrix(entries: list[tuple[float, int, int]], size: int) -> csr_matrix:
     rates, rows, columns = zip(*entries, strict=True) if entries else ((), (), ())
     return scipy.sparse.csr_matrix((rates, (rows, columns)), shape=(size, size))
-
-
-def service_moves(
-    chain: QueueChain, state: Any, following: Iterable[tuple[float, Any]], kind: int = 0
-) -> Iterator[Move]:
-    """The service in progress changes its phase, or it ends.
-
-    Parameters
-    ----------
-    chain : QueueChain
-    state : NamedTuple
-        With the `level`, the phase of the `arrivals`, and the `phase` of the service.
-    following : iterable
-        States after the end, before the arrivals change their phase, and their probabilities.
-    kind : int
-        Of the moves at which it ends.
-    """
-    service = chain.service
-    for phase, rate in enumerate(service.generator[state.phase].tolist()):
-        if phase != state.phase:
-            yield Move(rate, state._replace(phase=phase))
-    done = float(service.exit_rates[state.phase])
-    turnover = chain.turnover[state.level]
-    for share, after in following:
-        shifts = turnover[after.phase if len(turnover) > 1 else 0][state.arrivals]
-        for arrivals in np.flatnonzero(shifts).tolist():
-            rate = done * share * float(shifts[arrivals])
-            yield Move(rate, after._replace(arrivals=arrivals), kind)

@@ -18,6 +18,7 @@ from analytic.index.page_conditions import (
     law_between_accesses,
 )
 from analytic.index.page_rows import page_rows
+from analytic.machinery.active_robots import most_active
 from analytic.machinery.transforms import log_transform, mean_time
 from analytic.page_refresh.golden import (
     WORST_GOLDEN_RATIO,
@@ -52,7 +53,6 @@ from analytic.page_refresh.optimum import (
     proportional_bound,
     schedule_bound,
 )
-from analytic.rules.active_robots import most_active
 from scenarios import Scenario
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.accessing.index import IndexPolicy

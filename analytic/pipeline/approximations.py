@@ -28,6 +28,7 @@ from analytic.indexing_queue.measures import (
     solution_of,
     solved,
 )
+from analytic.machinery.active_robots import most_active
 from analytic.machinery.moment_match import two_moment_match
 from analytic.machinery.phase_type import exponential_rate, has_phases, phase_count
 from analytic.machinery.refusal import NoAnswerError
@@ -49,7 +50,6 @@ from analytic.pipeline.independence import (
     thinned_randomized,
 )
 from analytic.pipeline.patience import counts_fit, drop_rates, patience_rates_and_ages
-from analytic.rules.active_robots import most_active
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.activation import Switching

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from analytic.index.conditions import buffer_and_robots
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.machinery.progress import Progress, followed
 from analytic.machinery.refusal import NoAnswerError
 from analytic.pipeline.conditions import copies_leave_together
@@ -33,7 +34,6 @@ from analytic.rules.fixed import (
     static_optimum,
     static_search,
 )
-from analytic.rules.optimum import NoOptimumError, Optimum
 from analytic.rules.switching import optimal_switching
 from scenarios import Scenario
 from scenarios.text import counted, told

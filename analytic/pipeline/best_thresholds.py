@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from analytic.index import conditions, page_conditions
 from analytic.index.conditions import buffer_and_robots, buffer_of
 from analytic.index.formula import is_covered
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.index.page_conditions import accessed_pages
 from analytic.machinery.arrival_process import delivery_rates
 from analytic.machinery.phase_type import exponential_rate
@@ -37,7 +38,6 @@ from analytic.pipeline.costs import (
     require_prices,
 )
 from analytic.rules.free_process import beside_the_best
-from analytic.rules.optimum import NoOptimumError, Optimum
 from analytic.rules.searching import (
     Policy,
     by_level,

@@ -12,8 +12,8 @@ from analytic.index import conditions, page_conditions
 from analytic.index.conditions import buffer_of
 from analytic.index.formula import Condition
 from analytic.index.page_conditions import accessed_pages
+from analytic.machinery.active_robots import robots_at
 from analytic.machinery.phase_type import exponential_rate
-from analytic.rules.active_robots import robots_at
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.accessing.randomized import Randomized

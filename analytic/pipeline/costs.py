@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from analytic.index import conditions
 from analytic.index.conditions import buffer_of
 from analytic.index.formula import dependent
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
 from analytic.indexing_queue import control_cost
@@ -25,7 +26,6 @@ from analytic.pipeline.exact_methods import (
     no_response_priced,
     some_exact_method,
 )
-from analytic.rules.optimum import NoOptimumError, Optimum
 from scenarios import Scenario
 
 CostOf = Callable[[Scenario], float]

@@ -21,17 +21,17 @@ from analytic.index.conditions import buffer_of, discipline_of, fleet_of
 from analytic.index.formula import Values, dependent
 from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain
-from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain, service_moves
 from analytic.indexing_queue.measures import control_cost, level_rows, service_and_patience
 from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
 from analytic.indexing_queue.unordered_sojourns import LOST, OBSOLETE, SERVED
 from analytic.machinery.absorbing import AbsorbingChain
+from analytic.machinery.active_robots import most_active, robots_at
 from analytic.machinery.arrival_process import delivery_modes
 from analytic.machinery.progress import followed
 from analytic.machinery.refusal import NoAnswerError, Remembered
-from analytic.machinery.state_space import Explored, Move, explore, service_moves
+from analytic.machinery.state_space import Explored, Move, explore
 from analytic.pipeline.random_pages import Freshness
-from analytic.rules.active_robots import most_active, robots_at
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.model import QueueDiscipline

@@ -25,7 +25,7 @@ from analytic.index.conditions import discipline_of
 from analytic.index.formula import dependent
 from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
-from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain, service_moves
 from analytic.indexing_queue.measures import size_of
 from analytic.indexing_queue.unordered_sojourns import delivery_moves, pushed_out
 from analytic.machinery.absorbing import total_rewards
@@ -36,7 +36,6 @@ from analytic.machinery.state_space import (
     Explored,
     Move,
     explore,
-    service_moves,
 )
 from analytic.machinery.transforms import jumps, mean_time, survival
 from analytic.pipeline.conditions import (

@@ -26,6 +26,7 @@ from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue.measures import size_of
 from analytic.indexing_queue.one_robot import DeliveredQueue, queue_of_one_robot
 from analytic.machinery.absorbing import total_rewards
+from analytic.machinery.active_robots import most_active
 from analytic.machinery.markov import stationary
 from analytic.machinery.state_space import MOST_STATES
 from analytic.machinery.transforms import (
@@ -50,7 +51,6 @@ from analytic.pipeline.random_pages import (
     Slopes,
     queue_of_pages,
 )
-from analytic.rules.active_robots import most_active
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array

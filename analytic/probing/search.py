@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.probing.formulas import few_cells, given_probes, probe_times, profile_of
 from analytic.probing.grid import (
     Schedule,
@@ -27,7 +28,6 @@ from analytic.probing.profile import (
 )
 from analytic.probing.programme import costs_up_to, improved_by_moves
 from analytic.probing.refinement import Refined, refined
-from analytic.rules.optimum import NoOptimumError, Optimum
 from scenarios import Scenario, ScenarioError
 from scenarios.arrays import Array
 from scenarios.sections import ByParameter, Moves, Probing, Times, slots_apart

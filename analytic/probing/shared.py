@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.probing.at_once import NoRoomError, Quota, divided_at_once
 from analytic.probing.budget import Division, Grids, divided
 from analytic.probing.formulas import few_cells, given_to_each
@@ -18,7 +19,6 @@ from analytic.probing.grid import Path, best_schedule, grid_error, times_of
 from analytic.probing.profile import Profile
 from analytic.probing.search import LARGEST_GRID, best_probes, optimal_probes, rounded_down
 from analytic.probing.sources import WEIGHTS, alone, natural_split, shares
-from analytic.rules.optimum import NoOptimumError, Optimum
 from scenarios import Scenario
 from scenarios.probing import sources_of, spacing_of
 from scenarios.sections import Probing, Times, slots_apart

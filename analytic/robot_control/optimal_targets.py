@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.index.optimum import Best
 from analytic.machinery.decision_process import evaluate, policy_iteration
 from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
 from analytic.robot_control.target_rules import best_targets, is_covered, measures_of_targets
-from analytic.rules.optimum import Best
 from scenarios.sections import Costs
 
 Indices = NDArray[np.integer[Any]]

@@ -2,8 +2,8 @@
 
 A state is a level with a mode of the robots (`analytic.machinery.robot_modes`), both after the
 event and its decision. Levels tell the phase of the page in service, too: level 0 is the empty
-queue, and with q pages and the service in phase j of m the level is ``1 + (q - 1) m + j``. The equations, and why
-they hold: docs/theory/switching.md.
+queue, and with q pages and the service in phase j of m the level is ``1 + (q - 1) m + j``.
+The equations, and why they hold: docs/theory/switching.md.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, lil_matrix
 
+from analytic.index.optimum import Best
 from analytic.machinery.decision_process import DecisionProcess, policy_iteration
 from analytic.machinery.markov import closed_classes, stationary, stationary_sparse
 from analytic.machinery.phase_type import PhaseLaw
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.robot_modes import Modes
-from analytic.rules.optimum import Best
 from scenarios.arrays import Array, IntArray
 from scenarios.choices import NOBODY
 from scenarios.sections import Costs

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from analytic.index import conditions
 from analytic.index.formula import Condition, reason_against
+from analytic.index.optimum import NoOptimumError, Optimum, rule_optimum
 from analytic.machinery.phase_type import moment
 from analytic.robot_control import scenario_queue
 from analytic.robot_control.optimal_targets import MOST_GENERAL, solved, with_response
 from analytic.robot_control.switched_queue import Measures, SwitchedQueue
 from analytic.robot_control.target_rules import is_covered, measures_of_targets
-from analytic.rules.optimum import NoOptimumError, Optimum, rule_optimum
 from scenarios import Scenario
 from scenarios.sections import Costs
 

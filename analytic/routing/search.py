@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analytic.index.formula import Condition
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.index.page_conditions import accessed_pages, randomized_policy
 from analytic.machinery.phase_type import as_phase_type
 from analytic.page_refresh import schedule_bound
@@ -37,7 +38,6 @@ from analytic.routing.orders import (
 )
 from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word, are_rotations, primitive_length
-from analytic.rules.optimum import NoOptimumError, Optimum
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.processes import gap_law

@@ -12,6 +12,7 @@ import numpy as np
 from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots
 from analytic.index.formula import Condition, reason_against
+from analytic.index.optimum import NoOptimumError, Optimum, rule_optimum
 from analytic.machinery.decision_process import Indices
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.robot_modes import as_written
@@ -32,7 +33,6 @@ from analytic.robot_control.switched_queue import (
 from analytic.rules.bound import Bound, cheapest_within, notes_of
 from analytic.rules.fixed import best_fixed_number, static_optimum
 from analytic.rules.of_process import BoundedProcess, Rate
-from analytic.rules.optimum import NoOptimumError, Optimum, rule_optimum
 from scenarios import Scenario
 from scenarios.arrays import Array, IntArray
 from scenarios.choices import NOBODY

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots
 from analytic.index.formula import Condition, reason_against
+from analytic.index.optimum import Best, NoOptimumError, Optimum, rule_optimum
 from analytic.machinery.robot_modes import as_written
 from analytic.robot_control.scenario_queue import (
     IN_ENVIRONMENT,
@@ -27,7 +28,6 @@ from analytic.robot_control.switched_queue import (
     best_policy,
     measures_of_policy,
 )
-from analytic.rules.optimum import Best, NoOptimumError, Optimum, rule_optimum
 from analytic.rules.unseen import (
     UnseenOptimum,
     best_unseen,

@@ -16,6 +16,7 @@ import numpy as np
 from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots
 from analytic.index.formula import reason_against
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.measures import service_and_patience, size_of
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
@@ -23,7 +24,6 @@ from analytic.machinery.arrival_process import delivery_modes
 from analytic.machinery.progress import Progress
 from analytic.rules.bound import Bound
 from analytic.rules.listed import Compared, compare, first_cheapest
-from analytic.rules.optimum import NoOptimumError, Optimum
 from analytic.rules.searching import (
     CONSTANT,
     COVERED,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analytic.index import conditions
+from analytic.index.optimum import Best, NoOptimumError, Optimum
 from analytic.indexing_queue.measures import size_of
 from analytic.machinery.decision_process import Indices
 from analytic.machinery.transforms import mean_time
@@ -22,7 +23,6 @@ from analytic.rules.free_process import (
 )
 from analytic.rules.levels import RuleMap, Rung, best_levels, simpler_rules
 from analytic.rules.of_process import BoundedProcess, Rate
-from analytic.rules.optimum import Best, NoOptimumError, Optimum
 from analytic.rules.searching import allowed_numbers
 from scenarios import Scenario
 from scenarios.service_phases import seen_phases

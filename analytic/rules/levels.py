@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from analytic.index.optimum import Best, NoOptimumError, Optimum
 from analytic.indexing_queue.measures import top_level
 from analytic.rules.bound import Bound
 from analytic.rules.fixed import best_fixed_number
@@ -25,7 +26,6 @@ from analytic.rules.free_process import (
     queue_process,
 )
 from analytic.rules.listed import compare, first_cheapest
-from analytic.rules.optimum import Best, NoOptimumError, Optimum
 from analytic.rules.searching import (
     ANY_ORDER,
     Policy,

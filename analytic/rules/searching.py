@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots
 from analytic.index.formula import Condition, Formula, dependent, reason_against
+from analytic.index.optimum import NoOptimumError
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.formulas import FORMULAS
 from analytic.indexing_queue.measures import (
@@ -25,7 +26,6 @@ from analytic.indexing_queue.measures import (
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
 from analytic.indexing_queue.several_servers import size_of_servers
 from analytic.machinery.arrival_process import delivery_modes
-from analytic.rules.optimum import NoOptimumError
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Threshold
 from scenarios.arrays import Array

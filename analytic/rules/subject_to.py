@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.pipeline.costs import prices_staleness
 from analytic.rules.bound import Bound
 from analytic.rules.fixed import fixed_within
 from analytic.rules.free import free_within
 from analytic.rules.levels import levels_within
-from analytic.rules.optimum import NoOptimumError, Optimum
 from analytic.rules.switching import switching_within
 from analytic.rules.thresholds import thresholds_within
 from scenarios import Scenario

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from analytic.index import conditions
+from analytic.index.optimum import Optimum
 from analytic.robot_control.switching import best_switching, switching_optimum
 from analytic.rules.bound import Bound
 from analytic.rules.choices import choices_within, optimal_choices
 from analytic.rules.environment import optimal_targets_in_environment
-from analytic.rules.optimum import Optimum
 from analytic.rules.targets import targets_within
 from scenarios import Scenario
 

@@ -14,6 +14,7 @@ from itertools import product
 
 import numpy as np
 
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.robot_control.optimal_targets import solved
 from analytic.robot_control.switched_queue import Measures, Rewards, SwitchedQueue
 from analytic.robot_control.switching import (
@@ -25,7 +26,6 @@ from analytic.robot_control.switching import (
 )
 from analytic.robot_control.target_rules import measures_of_targets
 from analytic.rules.bound import ALIKE, Bound, Edge, Point, cheapest_within, notes_of
-from analytic.rules.optimum import NoOptimumError, Optimum
 from scenarios import Scenario
 
 _BETWEEN = 65

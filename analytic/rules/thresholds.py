@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.indexing_queue.measures import top_level
 from analytic.rules.bound import Bound
 from analytic.rules.free_process import beside_the_best
 from analytic.rules.listed import compare
-from analytic.rules.optimum import NoOptimumError, Optimum
 from analytic.rules.searching import (
     NON_INCREASING,
     all_costs,

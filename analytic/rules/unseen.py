@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.index.optimum import NoOptimumError
 from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
-from analytic.rules.optimum import NoOptimumError
 from scenarios.arrays import Array
 
 Indices = NDArray[np.integer[Any]]

@@ -21,9 +21,9 @@ from analytic.index.page_rows import page_rows
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import control_cost, size_of
 from analytic.indexing_queue.several_servers import size_of_servers
+from analytic.machinery.active_robots import most_active
 from analytic.machinery.arrival_process import joint_order
 from analytic.machinery.refusal import Remembered
-from analytic.rules.active_robots import most_active
 from analytic.transient.indexed import IndexedPages
 from analytic.transient.measures import Columns, queue_columns, stops_of, total, window_rows
 from analytic.transient.pages import DrawnPages, PagesFollowed, PagesOverTime, pages_followed

@@ -18,10 +18,10 @@ import scipy
 
 from analytic.index.conditions import fleet_of
 from analytic.index.page_conditions import accessed_pages
+from analytic.machinery.active_robots import most_active
 from analytic.machinery.arrival_process import delivery_modes, start_phases
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import exc
-from analytic.rules.active_robots import most_active
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.measures import Subject

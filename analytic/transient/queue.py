@@ -20,9 +20,9 @@ from analytic.indexing_queue.chain import QueueChain, rate_entries
 from analytic.indexing_queue.marginals import fate_rates, marginals_of, mean_active
 from analytic.indexing_queue.measures import chain_under, servers_chain_of
 from analytic.indexing_queue.several_servers import ServersChain, rates_of_fates, server_entries
+from analytic.machinery.active_robots import most_active, robots_at
 from analytic.machinery.arrival_process import delivery_modes, start_of_environment, start_phases
 from analytic.machinery.markov import rate_matrix
-from analytic.rules.active_robots import most_active, robots_at
 from analytic.transient.transitions import Transitions, transitions, with_diagonal
 from scenarios import Scenario
 from scenarios.activation import Free, Switching

@@ -19,11 +19,11 @@ from analytic.index.page_conditions import mean_access
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import UNCHANGED, size_of
 from analytic.indexing_queue.several_servers import size_of_servers
+from analytic.machinery.active_robots import robots_at
 from analytic.machinery.arrival_process import delivery_modes, mean_rate
 from analytic.machinery.markov import birth_death, closed_classes
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import mean_time, moments, survival
-from analytic.rules.active_robots import robots_at
 from analytic.transient.forgetting import Forgetting, forgetting, forgetting_of_levels
 from analytic.transient.formulas import timers_of_several_servers
 from analytic.transient.queue import QueueOverTime

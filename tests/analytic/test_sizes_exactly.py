@@ -11,8 +11,8 @@ from scipy.linalg import expm
 
 from analytic import predict
 from analytic.index.conditions import independent_services, service_law
+from analytic.machinery.active_robots import robots_at
 from analytic.machinery.markov import stationary
-from analytic.rules.active_robots import robots_at
 from scenarios import Scenario, library_names, load, scenario_from
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Mixture

@@ -14,8 +14,8 @@ from profiles import examples
 
 import analytic
 import sim
+from analytic.index.optimum import NoOptimumError
 from analytic.rules.fixed import best_fixed_number
-from analytic.rules.optimum import NoOptimumError
 from crawlsim.searching import Asked, next_best
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from sim import compiled_engine, simpy_engine

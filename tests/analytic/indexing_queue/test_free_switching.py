@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from analytic import optimize, predict
+from analytic.index.optimum import NoOptimumError
 from analytic.rules import levels as best_levels
 from analytic.rules.free import optimal_free
 from analytic.rules.free_process import best_free_rule
-from analytic.rules.optimum import NoOptimumError
 from analytic.rules.thresholds import best_thresholds
 from papers import queue_by_events
 from scenarios import Scenario, ScenarioError, load, scenario_from

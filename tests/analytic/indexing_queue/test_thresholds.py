@@ -19,10 +19,10 @@ from profiles import examples
 
 import sim
 from analytic import compare, optimize, predict, resolve
+from analytic.index.optimum import NoOptimumError
 from analytic.indexing_queue import policy_costs
 from analytic.rules import searching
 from analytic.rules.fixed import best_fixed_number
-from analytic.rules.optimum import NoOptimumError
 from analytic.rules.thresholds import ThresholdSearch, best_thresholds
 from papers import queue_by_events
 from scenarios import Scenario, ScenarioError, load, scenario_from

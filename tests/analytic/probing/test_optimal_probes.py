@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from analytic import optimize, resolve
+from analytic.index.optimum import NoOptimumError
 from analytic.probing import (
     Profile,
     actual_cost,
@@ -37,7 +38,6 @@ from analytic.probing.programme import (
     paper_schedule,
 )
 from analytic.probing.search import best_probes, optimal_probes
-from analytic.rules.optimum import NoOptimumError
 from scenarios import Scenario, ScenarioError, load
 from scenarios.rates import Rate
 from scenarios.sections import slots_apart

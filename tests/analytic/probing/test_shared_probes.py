@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytic import Prediction, optimize, predict, resolve
+from analytic.index.optimum import NoOptimumError
 from analytic.probing import Profile, expected_cost, profile_of
 from analytic.probing.profile import step_error
 from analytic.probing.shared import best_budget
 from analytic.probing.sources import natural_split
-from analytic.rules.optimum import NoOptimumError
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.probing import sources_of
 from scenarios.sections import Times

@@ -14,12 +14,12 @@ from profiles import examples
 from scipy.optimize import linprog
 
 from analytic import optimize, predict
+from analytic.index.optimum import NoOptimumError
 from analytic.robot_control.switched_queue import Measures, SwitchedQueue
 from analytic.robot_control.switching import best_switching, queue_of
 from analytic.robot_control.target_rules import measures_of_targets
 from analytic.rules.bound import COUNTED, SHARES, Bound, Found, cheapest_within
 from analytic.rules.listed import ListedRules
-from analytic.rules.optimum import NoOptimumError
 from analytic.rules.subject_to import best_within
 from analytic.rules.targets import counted_by
 from scenarios import Scenario, load, scenario_from
