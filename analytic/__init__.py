@@ -13,8 +13,13 @@ require("scenarios")
 if TYPE_CHECKING:
     from analytic.index.formula import Formula, Prediction, Statement
     from analytic.index.optimum import Optimum
-    from analytic.index.predictions import FORMULAS, NotApplicable, exact_values, predict
-    from analytic.index.statements import STATEMENTS
+    from analytic.index.predictions import (
+        FORMULAS,
+        STATEMENTS,
+        NotApplicable,
+        exact_values,
+        predict,
+    )
     from analytic.index.targets import optimize, resolve
     from analytic.indexing_queue.exact_laws import exact_laws, points_of
     from analytic.indexing_queue.formulas import accuracy_of, relaxation_time_of
@@ -39,7 +44,7 @@ _HOMES = {
     "NotApplicable": "analytic.index.predictions",
     "Optimum": "analytic.index.optimum",
     "Prediction": "analytic.index.formula",
-    "STATEMENTS": "analytic.index.statements",
+    "STATEMENTS": "analytic.index.predictions",
     "Statement": "analytic.index.formula",
     "accuracy_of": "analytic.indexing_queue.formulas",
     "check_course": "analytic.verdicts.crosscheck",

@@ -19,11 +19,13 @@ from analytic.index.formula import (
     Formula,
     Prediction,
     Reasons,
+    Statement,
     fails_a_premise,
     obstacles,
 )
 from analytic.machinery.active_robots import require_decided
 from analytic.machinery.refusal import NoAnswerError
+from analytic.rules import statements as rules
 from scenarios import Scenario
 from scenarios.measures import Subject
 from scenarios.scenario import require_scenario
@@ -39,6 +41,13 @@ FORMULAS: tuple[Formula, ...] = (
     *transient.FORMULAS,
 )
 """The whole index, subject by subject."""
+
+STATEMENTS: tuple[Statement, ...] = (
+    *rules.STATEMENTS,
+    *routing.STATEMENTS,
+    *probing.STATEMENTS,
+)
+"""Its rows that predict no measure: identities, bounds, algorithms."""
 
 
 _UNCHANGED_ONLY = "it holds in the long run of a system that interventions do not change"

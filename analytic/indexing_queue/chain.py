@@ -287,7 +287,7 @@ def switched_chain(
     docs/theory/switching.md.
     """
     here = np.arange(modes.number)
-    moved = np.column_stack([modes.more, here])  # NOBODY is -1, the last entry
+    moved = np.column_stack([modes.more, here])  # NO_CLASS is -1, the last entry
     changes = np.kron(modes.changes, np.eye(modes.combinations))
     heard = modes.heard
     levels = range(capacity + 1)

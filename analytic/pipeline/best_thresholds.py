@@ -37,7 +37,7 @@ from analytic.pipeline.costs import (
     require_one_price,
     require_prices,
 )
-from analytic.rules.free_process import beside_the_best
+from analytic.rules.free_process import runner_up
 from analytic.rules.searching import (
     Policy,
     by_level,
@@ -130,7 +130,7 @@ def _by_papers(scenario: Scenario) -> Optimum:
         search, notes = _best_by_descent(plain, evaluation_of(plain), None)
         found = replace(threshold_optimum(search, notes), proved=False, gap=None)
         _, robots = buffer_and_robots(plain)
-        return beside_the_best(found, plain, range(robots.available + 1))
+        return runner_up(found, plain, range(robots.available + 1))
 
 
 def _by_papers_with_none(scenario: Scenario) -> Optimum:

@@ -53,7 +53,7 @@ TAGGED = (-5, 0)
 """The label of a waiting copy that is followed."""
 OTHER = (-3, 0)
 """The label in service of any other page: which one does not matter."""
-NOBODY = (-4, 0)
+NO_PAGE = (-4, 0)
 
 
 class PageClass(NamedTuple):
@@ -76,7 +76,7 @@ class LabelledState(NamedTuple):
     @property
     def level(self) -> int:
         """Pages in the system."""
-        return 0 if self.serving == NOBODY else len(self.waiting) + 1
+        return 0 if self.serving == NO_PAGE else len(self.waiting) + 1
 
 
 class Fates(NamedTuple):
@@ -190,7 +190,7 @@ class _Walk:
         self, state: LabelledState, label: Label, rate: float, into: int
     ) -> Iterator[Move]:
         state = state._replace(arrivals=into)
-        if state.serving == NOBODY:
+        if state.serving == NO_PAGE:
             in_service = label if label == FRESH else OTHER
             for phase, share in enumerate(self.chain.service.start.tolist()):
                 yield Move(rate * share, state._replace(serving=in_service, phase=phase))
@@ -228,7 +228,7 @@ class _Walk:
         """The state when a copy is indexed and the next page is in service."""
         state = state._replace(current=state.current or state.serving == FRESH)
         if not state.waiting:
-            yield 1.0, state._replace(serving=NOBODY, phase=0)
+            yield 1.0, state._replace(serving=NO_PAGE, phase=0)
             return
         waiting = state.waiting
         label = waiting[-1] if self.discipline.newest_first else waiting[0]
@@ -274,7 +274,7 @@ class LabelledQueue(NamedTuple):
     @property
     def start(self) -> LabelledState:
         """The empty system."""
-        return LabelledState((), NOBODY, True, self.chain.start or 0, 0)
+        return LabelledState((), NO_PAGE, True, self.chain.start or 0, 0)
 
 
 def labelled_page(

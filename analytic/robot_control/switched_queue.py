@@ -25,7 +25,7 @@ from analytic.machinery.phase_type import PhaseLaw
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.robot_modes import Modes
 from scenarios.arrays import Array, IntArray
-from scenarios.choices import NOBODY
+from scenarios.choices import NO_CLASS
 from scenarios.sections import Costs
 
 Indices = NDArray[np.integer[Any]]
@@ -283,11 +283,11 @@ class SwitchedQueue:
         leads = np.where(to >= 0, self.index[:, to], -1)
         possible = leads >= 0
         first = np.concatenate([[0], np.cumsum(possible.sum(axis=2))])
-        chosen = np.broadcast_to(np.arange(NOBODY, self.modes.more.shape[1]), possible.shape)
+        chosen = np.broadcast_to(np.arange(NO_CLASS, self.modes.more.shape[1]), possible.shape)
         return first, chosen[possible], leads[possible]
 
     def policy(self, wanted: IntArray) -> IntArray:
-        """The policy that switches on the class that is wanted, or `NOBODY`, shape `shape`.
+        """The policy that switches on the class that is wanted, or `NO_CLASS`, shape `shape`.
 
         Where that cannot be, nobody is, or in the empty queue without a robot the first class.
         """
@@ -312,10 +312,10 @@ class SwitchedQueue:
         """
         by_state = np.broadcast_to(targets, (self.modes.states, self.levels.number))
         by_mode = np.repeat(by_state, self.modes.combinations, axis=0).T
-        return self.policy(np.where(self.modes.active.sum(axis=1) < by_mode, 0, NOBODY))
+        return self.policy(np.where(self.modes.active.sum(axis=1) < by_mode, 0, NO_CLASS))
 
     def switched(self, policy: Indices) -> IntArray:
-        """The class that a policy switches on, or `NOBODY`, shape `shape`."""
+        """The class that a policy switches on, or `NO_CLASS`, shape `shape`."""
         return self.options[1][policy].reshape(self.shape)
 
     def targets(self, policy: Indices) -> IntArray:
@@ -323,7 +323,7 @@ class SwitchedQueue:
 
         Shape (states of the environment, levels).
         """
-        on = (self.switched(policy) != NOBODY).reshape(
+        on = (self.switched(policy) != NO_CLASS).reshape(
             len(self.levels.pages), self.modes.states, -1
         )
         longest: IntArray = np.logical_and.accumulate(on[..., :-1], axis=2).sum(axis=2).T

@@ -35,7 +35,7 @@ from analytic.rules.fixed import best_fixed_number, static_optimum
 from analytic.rules.of_process import BoundedProcess, Rate
 from scenarios import Scenario
 from scenarios.arrays import Array, IntArray
-from scenarios.choices import NOBODY
+from scenarios.choices import NO_CLASS
 from scenarios.sections import Robots
 from scenarios.text import told
 
@@ -155,7 +155,7 @@ class ChoiceSearch:
 
     def name_of(self, choice: int) -> str:
         """The class that is switched on, in words."""
-        return "nobody" if choice == NOBODY else self.classes[choice]
+        return "nobody" if choice == NO_CLASS else self.classes[choice]
 
     def table(self) -> Iterator[dict[str, Any]]:
         """What the rule chooses in each state in which it is asked, and how often it is."""

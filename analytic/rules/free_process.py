@@ -180,7 +180,7 @@ def queue_process(scenario: Scenario, numbers: Sequence[int]) -> QueueProcess:
     return QueueProcess(process, tuple(numbers), order, phases, top)
 
 
-def beside_the_best(optimum: Optimum, scenario: Scenario, numbers: Sequence[int]) -> Optimum:
+def runner_up(optimum: Optimum, scenario: Scenario, numbers: Sequence[int]) -> Optimum:
     """An optimum of rules that see less, with the bound of all rules and what it is above it.
 
     Parameters

@@ -21,9 +21,9 @@ from analytic.rules.fixed import best_fixed_number
 from analytic.rules.free_process import (
     FreeRule,
     QueueProcess,
-    beside_the_best,
     best_free_rule,
     queue_process,
+    runner_up,
 )
 from analytic.rules.listed import compare, first_cheapest
 from analytic.rules.searching import (
@@ -120,7 +120,7 @@ def optimal_levels(scenario: Scenario) -> Optimum:
         proved=found.proved,
         gap=0.0 if found.proved else None,
     )
-    return beside_the_best(optimum, scenario, numbers)
+    return runner_up(optimum, scenario, numbers)
 
 
 _NOT_PROVED = (

@@ -24,7 +24,7 @@ from analytic.rules.subject_to import best_within
 from analytic.rules.targets import counted_by
 from scenarios import Scenario, load, scenario_from
 from scenarios.arrays import Array
-from scenarios.choices import NOBODY
+from scenarios.choices import NO_CLASS
 
 
 def queue(**sections: Any) -> Scenario:
@@ -379,7 +379,7 @@ def test_a_mixture_of_choices_is_told_by_where_its_rules_differ() -> None:
     assert "the rule above for 62.3313 % of the time" in mixed
     assert other in mixed
     changed = np.array(found.decision["choices"])
-    assert changed[1, 1, 1] == NOBODY
+    assert changed[1, 1, 1] == NO_CLASS
     changed[1, 1, 1] = 1
     rules = [{"choices": each} for each in (found.decision["choices"], changed.tolist())]
     lossy = [

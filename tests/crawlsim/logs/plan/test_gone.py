@@ -36,7 +36,7 @@ from crawlsim.logs.plan.writing import FORMATS, schedule_text
 from crawlsim.logs.read.log import FurtherVisits
 from crawlsim.logs.read.rows import FAILED, MOVED, UNTOLD
 from crawlsim.logs.read.states import GONE, NEVER_ANSWERED, PAGE, REDIRECT, states_of
-from crawlsim.scheduling import Asked, Schedule, VisitLog, read_logs, schedule_of
+from crawlsim.scheduling import LogRequest, Schedule, VisitLog, read_logs, schedule_of
 from scenarios import ScenarioError
 
 DAY = 86400.0
@@ -143,7 +143,7 @@ def many(pages: int, dead: int, days: int = 30) -> list[Visit]:
 
 def planned(folder: Path, visits: Sequence[Visit], budget: float, **asked: object) -> Schedule:
     log = read_logs(write(folder, csv(visits)))
-    return schedule_of(log, Asked(budget / DAY, **asked))  # type: ignore[arg-type]
+    return schedule_of(log, LogRequest(budget / DAY, **asked))  # type: ignore[arg-type]
 
 
 def test_dead_urls_do_not_change_the_plan_of_the_living(tmp_path: Path) -> None:
@@ -315,7 +315,7 @@ def test_sitemaps_stamped_at_build_say_nothing_of_their_pages(tmp_path: Path) ->
     assert np.bincount(log.page, minlength=16)[~built].tolist() == [4] * 4
     assert int(log.changed.sum()) == 1
     assert any("dates of 12 of 16 pages are those of the sitemaps" in note for note in log.notes)
-    plan = schedule_of(log, Asked(16 / DAY))
+    plan = schedule_of(log, LogRequest(16 / DAY))
     assert plan.expected is None
     assert "Sitemaps" in plan.no_promise
 
@@ -326,7 +326,7 @@ def test_fit_and_schedule_read_the_same(tmp_path: Path) -> None:
     rows += [f"{v.url},{iso(v.time)},{v.status},{v.digest}" for v in HISTORY]
     (path,) = write(tmp_path, "\n".join([*rows, ""]))
     found = crawlsim.fit(path)
-    planned_pages = schedule_of(read_logs([path]), Asked(4 / DAY))
+    planned_pages = schedule_of(read_logs([path]), LogRequest(4 / DAY))
     assert list(found.trace.pages) == planned_pages.urls.tolist()
     assert found.summary["gaps"] == int((planned_pages.visits - 1).clip(0).sum())
     assert "Left out, since no longer a page: 4 URLs." in found.notes

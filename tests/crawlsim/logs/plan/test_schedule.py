@@ -17,7 +17,7 @@ from crawlsim.logs.plan.replay import COSTS, Changes, stale_times
 from crawlsim.logs.plan.schedule import Share, reason
 from crawlsim.logs.plan.simulation import simulated_plan
 from crawlsim.logs.plan.writing import limits_in, schedule_text, unspent, whole_intervals
-from crawlsim.scheduling import Asked, ChangeLog, VisitLog, schedule_of
+from crawlsim.scheduling import ChangeLog, LogRequest, VisitLog, schedule_of
 from scenarios import ScenarioError
 
 
@@ -54,10 +54,10 @@ def test_a_log_of_changes_tells_changes_and_how_long_pages_were_watched() -> Non
     page = np.array([0, 0, 0, 0, 1, 2], np.int32)
     time = START + 86400.0 * np.array([0, 0.1, 0.2, 900, 100, 1900])
     log = ChangeLog(urls, page, time)
-    plan = schedule_of(log, Asked(visits=1 / 86400))
+    plan = schedule_of(log, LogRequest(visits=1 / 86400))
     assert plan.why == ["3 changes in 5.2 years", "no change in 4.93 years", "prior: not watched"]
     assert plan.changes.tolist() == [3, 0, 0]
-    early = schedule_of(log, Asked(visits=1 / 86400, until=START + 800 * 86400.0))
+    early = schedule_of(log, LogRequest(visits=1 / 86400, until=START + 800 * 86400.0))
     assert early.why == ["2 changes in 2.19 years", "no change in 700 days", "prior: not watched"]
 
 
@@ -78,9 +78,9 @@ def test_a_plan_pays_in_the_years_that_follow(kind: str) -> None:
                 known = log.time <= cut
                 page, number = np.unique(log.page[known], return_inverse=True)
                 changes = ChangeLog(log.urls[page], number.astype(np.int32), log.time[known])
-                plan = schedule_of(changes, Asked(len(page) / (30 * DAY), until=cut))
+                plan = schedule_of(changes, LogRequest(len(page) / (30 * DAY), until=cut))
             else:
-                plan = schedule_of(seen, Asked(len(seen.urls) / (30 * DAY)))
+                plan = schedule_of(seen, LogRequest(len(seen.urls) / (30 * DAY)))
             savings.append(paid(log, plan, cut, 30 * DAY))
     print(savings)
     assert min(savings) > 0.1
@@ -97,7 +97,7 @@ def poisson_log(pages: int = 300) -> tuple[VisitLog, np.ndarray]:
 def test_the_promise_is_kept_where_the_model_holds() -> None:
     """Poisson pages: the stale share at the true rates is within the interval of the promise."""
     log, rates = poisson_log()
-    plan = schedule_of(log, Asked(300 / (20 * DAY)))
+    plan = schedule_of(log, LogRequest(300 / (20 * DAY)))
     ratio = rates * plan.intervals
     true = float((1 + np.expm1(-ratio) / ratio).mean())
     promised = plan.expected["plan"]
@@ -111,7 +111,7 @@ def test_the_promise_is_kept_where_the_model_holds() -> None:
 @pytest.mark.statistical
 def test_a_simulated_robot_keeps_the_promise() -> None:
     log, _ = poisson_log(60)
-    found = simulated_plan(schedule_of(log, Asked(60 / (20 * DAY))))
+    found = simulated_plan(schedule_of(log, LogRequest(60 / (20 * DAY))))
     assert found.keeps
     assert found.simulated == pytest.approx(found.expected, rel=0.05)
 
@@ -120,7 +120,7 @@ def test_a_simulated_robot_keeps_the_promise() -> None:
 def test_a_robot_that_visits_at_random_breaks_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     log, _ = poisson_log(60)
     monkeypatch.setattr(simulation, "_POLICY", "randomized")
-    found = simulated_plan(schedule_of(log, Asked(60 / (20 * DAY))))
+    found = simulated_plan(schedule_of(log, LogRequest(60 / (20 * DAY))))
     assert not found.keeps
     assert found.simulated > 1.3 * found.expected
 
@@ -128,7 +128,7 @@ def test_a_robot_that_visits_at_random_breaks_the_promise(monkeypatch: pytest.Mo
 def test_a_promise_of_another_plan_is_not_kept() -> None:
     """Errors planted in the plan, and in the promise."""
     log, _ = poisson_log(120)
-    plan = schedule_of(log, Asked(120 / (5 * DAY)))
+    plan = schedule_of(log, LogRequest(120 / (5 * DAY)))
     assert simulated_plan(plan).keeps
     assert not simulated_plan(replace(plan, intervals=3 * plan.intervals)).keeps
     promised = plan.expected["plan"]
@@ -145,7 +145,7 @@ def test_the_back_test_replays_four_of_five_years() -> None:
     some = VisitLog(
         recent.urls[page], number.astype(np.int32), recent.time[kept], recent.changed[kept]
     )
-    plan = schedule_of(some, Asked(len(page) / (30 * DAY), backtest=True))
+    plan = schedule_of(some, LogRequest(len(page) / (30 * DAY), backtest=True))
     record = plan.record()["backtest"]
     assert len(record["windows"]) == 4
     assert record["verdict"] == "pays"
@@ -157,7 +157,7 @@ def test_the_back_test_replays_four_of_five_years() -> None:
 
 def test_a_log_of_eight_months_is_unknown_and_half_of_it_is_even() -> None:
     log = visit_log(np.full(40, 0.02) / DAY, np.full((40, 8), 30 * DAY))
-    plan = schedule_of(log, Asked(40 / (30 * DAY), backtest=True))
+    plan = schedule_of(log, LogRequest(40 / (30 * DAY), backtest=True))
     assert plan.verdict == "unknown"
     tested = {"windows": [], "verdict": "unknown", "advised_even": None}
     assert plan.record()["backtest"] == tested
@@ -167,16 +167,16 @@ def test_a_log_of_eight_months_is_unknown_and_half_of_it_is_even() -> None:
 def test_weights_draw_visits() -> None:
     log, _ = poisson_log(100)
     budget = 100 / (20 * DAY)
-    plain = schedule_of(log, Asked(budget))
+    plain = schedule_of(log, LogRequest(budget))
     url = str(log.urls[17])
-    heavy = schedule_of(log, Asked(budget, weights={url: 50.0, str(log.urls[3]): 1.0}))
+    heavy = schedule_of(log, LogRequest(budget, weights={url: 50.0, str(log.urls[3]): 1.0}))
     assert heavy.intervals[17] < 0.5 * plain.intervals[17]
     assert (1 / heavy.intervals).sum() == pytest.approx(budget, rel=1e-6)
 
 
 def test_hosts_and_pages_keep_to_their_limits() -> None:
     log, _ = poisson_log(140)
-    asked = Asked(
+    asked = LogRequest(
         140 / (20 * DAY),
         shortest=5 * DAY,
         longest=60 * DAY,
@@ -196,9 +196,9 @@ def test_hosts_and_pages_keep_to_their_limits() -> None:
 def test_other_rules_can_be_asked_for() -> None:
     log, _ = poisson_log(100)
     budget = 100 / (20 * DAY)
-    rates = schedule_of(log, Asked(budget)).estimates.rates
+    rates = schedule_of(log, LogRequest(budget)).estimates.rates
     visits = {
-        rule: 1 / schedule_of(log, Asked(budget, rule=rule)).intervals
+        rule: 1 / schedule_of(log, LogRequest(budget, rule=rule)).intervals
         for rule in ("lambdacrawl", "azar", "proportional", "uniform")
     }
     assert all(np.isfinite(1 / each).all() for each in visits.values())
@@ -212,11 +212,11 @@ def test_other_rules_can_be_asked_for() -> None:
 
 def test_tiers_are_kept() -> None:
     log, _ = poisson_log(100)
-    plan = schedule_of(log, Asked(100 / (20 * DAY), tiers=(5 * DAY, 20 * DAY, 60 * DAY)))
+    plan = schedule_of(log, LogRequest(100 / (20 * DAY), tiers=(5 * DAY, 20 * DAY, 60 * DAY)))
     assert {round(each / DAY) for each in plan.intervals} <= {5, 20, 60}
     assert (1 / plan.intervals).sum() == pytest.approx(100 / (20 * DAY), rel=0.03)
     with pytest.raises(ScenarioError, match="does not go with --max"):
-        Asked(1.0, tiers=(1.0, 2.0), longest=5.0)
+        LogRequest(1.0, tiers=(1.0, 2.0), longest=5.0)
 
 
 def test_a_page_that_was_hardly_seen_says_so() -> None:
@@ -224,7 +224,7 @@ def test_a_page_that_was_hardly_seen_says_so() -> None:
     page = np.array([0, 0, 0, 1, 1, 2, 4, 4], np.int32)
     time = START + DAY * np.array([0, 9, 20, 0, 9, 3, 1, 8.0])
     changed = np.array([0, 1, 0, 0, 0, 0, 0, 1], bool)
-    plan = schedule_of(VisitLog(urls, page, time, changed), Asked(6 / DAY))
+    plan = schedule_of(VisitLog(urls, page, time, changed), LogRequest(6 / DAY))
     assert plan.visits.tolist() == [3, 2, 1, 0, 2, 0]
     assert plan.changes.tolist() == [1, 0, 0, 0, 1, 0]
     assert ["prior" in why for why in plan.why] == [False, False, True, True, False, True]
@@ -279,16 +279,18 @@ def test_a_log_without_two_visits_of_a_page_says_nothing() -> None:
         urls_of(4), np.arange(4, dtype=np.int32), START + np.arange(4.0), np.zeros(4, bool)
     )
     with pytest.raises(ScenarioError, match="no page that was visited twice"):
-        schedule_of(log, Asked(4 / DAY))
+        schedule_of(log, LogRequest(4 / DAY))
 
 
 def test_a_limit_that_does_not_bind_changes_nothing() -> None:
     log, _ = poisson_log(100)
     budget = 100 / (20 * DAY)
-    free = schedule_of(log, Asked(budget)).intervals
-    loose = schedule_of(log, Asked(budget, shortest=0.99 * free.min(), longest=1.01 * free.max()))
+    free = schedule_of(log, LogRequest(budget)).intervals
+    loose = schedule_of(
+        log, LogRequest(budget, shortest=0.99 * free.min(), longest=1.01 * free.max())
+    )
     np.testing.assert_allclose(loose.intervals, free, rtol=1e-9)
-    tight = schedule_of(log, Asked(budget, shortest=1.5 * free.min()))
+    tight = schedule_of(log, LogRequest(budget, shortest=1.5 * free.min()))
     assert tight.intervals.min() == pytest.approx(1.5 * free.min(), rel=1e-9)
 
 
@@ -318,8 +320,8 @@ def test_an_objective_is_reached_at_the_true_rates(objective: str) -> None:
     rates = np.random.default_rng(12).gamma(0.5, 2.0, 200) / (40 * DAY)
     log = visit_log(rates, np.full((200, 120), 5 * DAY))
     budget = 200 / (60 * DAY)
-    plan = schedule_of(log, Asked(budget, objective=objective, even=0.0))
-    fresh = schedule_of(log, Asked(budget, even=0.0))
+    plan = schedule_of(log, LogRequest(budget, objective=objective, even=0.0))
+    fresh = schedule_of(log, LogRequest(budget, even=0.0))
     weights = np.ones(200)
     cost, rule = {
         "delay": (lambda r, f, w: (w * r / (2 * f)).sum() / (w * r).sum(), by_delay),
@@ -345,7 +347,9 @@ def test_an_objective_is_back_tested_by_its_own_cost(objective: str) -> None:
     """Steady pages, three years of weekly visits: promised and paid are what the plan saves."""
     rates = np.random.default_rng(13).gamma(0.5, 2.0, 300) / (60 * DAY)
     log = visit_log(rates, np.full((300, 157), 7 * DAY))
-    plan = schedule_of(log, Asked(300 / (30 * DAY), objective=objective, even=0.0, backtest=True))
+    plan = schedule_of(
+        log, LogRequest(300 / (30 * DAY), objective=objective, even=0.0, backtest=True)
+    )
     assert plan.windows is not None
     assert len(plan.windows) == 2
     visits = 1 / plan.intervals
@@ -373,14 +377,16 @@ def test_objectives_that_do_not_go_with_others() -> None:
         ({"objective": "delay", "rule": "azar"}, "does not go with --rule"),
     ):
         with pytest.raises(ScenarioError, match=words):
-            Asked(1.0, **changes)  # type: ignore[arg-type]
+            LogRequest(1.0, **changes)  # type: ignore[arg-type]
 
 
 def test_names_that_match_nothing_are_noted() -> None:
     log, _ = poisson_log(20)
     url = str(log.urls[0])
     weights = {url: 0.0, str(log.urls[1]): 2.0, "https://other.example/": 3.0}
-    plan = schedule_of(log, Asked(1 / DAY, host_visits={"nosuch.example": 1.0}, weights=weights))
+    plan = schedule_of(
+        log, LogRequest(1 / DAY, host_visits={"nosuch.example": 1.0}, weights=weights)
+    )
     assert "--host-visits: no page of the log is on 'nosuch.example'." in plan.notes
     assert "--weights: 1 of its URLs are not in the log." in plan.notes
     assert url not in plan.urls.tolist()
@@ -411,7 +417,7 @@ def test_whole_minutes_near_one_spend_the_budget(budget: float) -> None:
     rates = np.random.default_rng(4).gamma(0.5, 2.0, 60) / (20 * DAY)
     log = visit_log(rates, np.full((60, 12), 20 * DAY))
     shortest, longest = limits_in("stormcrawler", 0.0, None)
-    plan = schedule_of(log, Asked(budget, shortest=shortest, longest=longest))
+    plan = schedule_of(log, LogRequest(budget, shortest=shortest, longest=longest))
     assert spent(schedule_text(plan, "stormcrawler")) == pytest.approx(budget, rel=1e-3)
 
 
@@ -420,7 +426,7 @@ def test_what_the_rounding_of_one_heavy_page_saves_is_spent() -> None:
     shortest, longest = limits_in("stormcrawler", 0.0, None)
     weights = dict.fromkeys(log.urls.tolist(), 1e-300) | {str(log.urls[7]): 1.0}
     budget = 7.3 / DAY
-    asked = Asked(budget, shortest, longest, weights=weights, rule="lambdacrawl")
+    asked = LogRequest(budget, shortest, longest, weights=weights, rule="lambdacrawl")
     plan = schedule_of(log, asked)
     assert spent(schedule_text(plan, "stormcrawler")) == pytest.approx(budget, rel=1e-3)
 
@@ -434,17 +440,17 @@ def spent(text: str) -> float:
 def test_weights_may_be_as_large_as_numbers_go() -> None:
     log = visit_log(np.full(6, 0.02) / DAY, np.full((6, 12), 20 * DAY))
     weights = dict.fromkeys(log.urls[:3].tolist(), 1e308)
-    plan = schedule_of(log, Asked(6 / DAY, weights=weights))
+    plan = schedule_of(log, LogRequest(6 / DAY, weights=weights))
     assert (1 / plan.intervals).sum() == pytest.approx(6 / DAY)
     assert plan.intervals[:3].max() < plan.intervals[3:].min()
 
 
 def test_a_date_that_leaves_the_last_years_empty_is_named() -> None:
     log = visit_log(np.full(60, 0.02) / DAY, np.full((60, 40), 20 * DAY))
-    assert schedule_of(log, Asked(6 / DAY)).notes == ()
+    assert schedule_of(log, LogRequest(6 / DAY)).notes == ()
     time = log.time.copy()
     time[-1] = 253370764800.0
     wrong = VisitLog(log.urls, log.page, time, log.changed)
-    (note,) = schedule_of(wrong, Asked(6 / DAY)).notes
+    (note,) = schedule_of(wrong, LogRequest(6 / DAY)).notes
     assert "9999-01-01" in note
     assert "--until" in note
