@@ -132,7 +132,7 @@ def modes_of(robots: Robots, rates: Sequence[float] | Array) -> Modes:
 
 
 def choices_by_mode(robots: Robots, rule: Switching) -> IntArray:
-    """The class switched on in each state, or `NO_CLASS`, shape (service phases or 1, levels, modes).
+    """The class switched on in each state, or `NO_CLASS`; shape (phases or 1, levels, modes).
 
     Parameters
     ----------
