@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from analytic.machinery.refusal import NoAnswerError
 
@@ -90,39 +90,3 @@ class Optimum:
     gap: float | None = None
     kind: str = "exact"
     promise: Mapping[str, Any] | None = None
-
-
-class RuleSearch(Protocol):
-    """A search for the best rule of switching, with all that it knows of the rule."""
-
-    @property
-    def cost(self) -> float:
-        """Of the rule, per unit time."""
-
-    def table(self) -> Iterator[dict[str, Any]]:
-        """What a reader should see of the rule."""
-
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the table should know."""
-
-
-def rule_optimum(search: RuleSearch, rule: Mapping[str, Any], lower_bound: float) -> Optimum:
-    """The answer that is a rule of switching.
-
-    Parameters
-    ----------
-    search : RuleSearch
-    rule : mapping
-        As `activation.switching` has it.
-    lower_bound : float
-    """
-    return Optimum(
-        target="switching",
-        cost=search.cost,
-        lower_bound=lower_bound,
-        decision=rule,
-        changes={"activation": {"switching": rule}},
-        table=list(search.table()),
-        notes=search.notes(),
-        search=search,
-    )

@@ -111,6 +111,10 @@ def chain_fits(scenario: Scenario) -> str | None:
     return None if states <= MOST_STATES else f"its chain has {states} states, limit {MOST_STATES}"
 
 
+PRICED: tuple[Condition, ...] = (conditions.priced, response_unpriced, chain_fits)
+"""Further conditions under which the best rule is known."""
+
+
 @dependent
 def settles(scenario: Scenario) -> str | None:
     """The chain forgets where it started."""
