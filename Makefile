@@ -33,7 +33,7 @@ lint: $(VENV)/.installed-test
 # checked and as plain Python, where a debugger can follow them.
 test-all: docs test-bounds test-thorough test-interpreted
 
-KERNELS := tests/sim tests/crawlsim/fitting $(filter-out %__pycache__/,$(wildcard tests/analytic/*/))
+KERNELS := tests/sim tests/crawlsim/logs/fit $(addprefix tests/analytic/,indexing_queue page_refresh page_set pipeline probing robot_control routing transient)
 
 test-bounds: $(VENV)/.installed-test
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n $(JOBS) --dist loadfile -m "not nightly" \

@@ -11,8 +11,21 @@ from analytic.companions import require
 require("scenarios")
 
 if TYPE_CHECKING:
-    from analytic.course.answers import Course, course_of
-    from analytic.crosscheck import (
+    from analytic.index.formula import Formula, Prediction, Statement
+    from analytic.index.optimum import Optimum
+    from analytic.index.predictions import (
+        FORMULAS,
+        STATEMENTS,
+        NotApplicable,
+        exact_values,
+        predict,
+    )
+    from analytic.index.targets import optimize, resolve
+    from analytic.indexing_queue.exact_laws import exact_laws, points_of
+    from analytic.indexing_queue.formulas import accuracy_of, relaxation_time_of
+    from analytic.transient.answers import Course, course_of
+    from analytic.transient.start_up import start_up_times, suggested_warmup
+    from analytic.verdicts.crosscheck import (
         Comparison,
         check_course,
         check_scenario,
@@ -20,46 +33,38 @@ if TYPE_CHECKING:
         overall,
         scope_of,
     )
-    from analytic.formula import Formula, Prediction, Statement
-    from analytic.indexing_queue.exact_laws import exact_laws, points_of
-    from analytic.indexing_queue.formulas import accuracy_of, relaxation_time_of
-    from analytic.law_check import LawComparison, check_laws, compare_laws, with_laws
-    from analytic.optimum import Optimum
-    from analytic.predictions import FORMULAS, NotApplicable, exact_values, predict
-    from analytic.start_up import start_up_times, suggested_warmup
-    from analytic.statements import STATEMENTS
-    from analytic.targets import optimize, resolve
+    from analytic.verdicts.law_check import LawComparison, check_laws, compare_laws, with_laws
 
 _HOMES = {
-    "Comparison": "analytic.crosscheck",
-    "Course": "analytic.course.answers",
-    "FORMULAS": "analytic.predictions",
-    "Formula": "analytic.formula",
-    "LawComparison": "analytic.law_check",
-    "NotApplicable": "analytic.predictions",
-    "Optimum": "analytic.optimum",
-    "Prediction": "analytic.formula",
-    "STATEMENTS": "analytic.statements",
-    "Statement": "analytic.formula",
+    "Comparison": "analytic.verdicts.crosscheck",
+    "Course": "analytic.transient.answers",
+    "FORMULAS": "analytic.index.predictions",
+    "Formula": "analytic.index.formula",
+    "LawComparison": "analytic.verdicts.law_check",
+    "NotApplicable": "analytic.index.predictions",
+    "Optimum": "analytic.index.optimum",
+    "Prediction": "analytic.index.formula",
+    "STATEMENTS": "analytic.index.predictions",
+    "Statement": "analytic.index.formula",
     "accuracy_of": "analytic.indexing_queue.formulas",
-    "check_course": "analytic.crosscheck",
-    "check_laws": "analytic.law_check",
-    "check_scenario": "analytic.crosscheck",
-    "compare": "analytic.crosscheck",
-    "compare_laws": "analytic.law_check",
-    "course_of": "analytic.course.answers",
+    "check_course": "analytic.verdicts.crosscheck",
+    "check_laws": "analytic.verdicts.law_check",
+    "check_scenario": "analytic.verdicts.crosscheck",
+    "compare": "analytic.verdicts.crosscheck",
+    "compare_laws": "analytic.verdicts.law_check",
+    "course_of": "analytic.transient.answers",
     "exact_laws": "analytic.indexing_queue.exact_laws",
-    "exact_values": "analytic.predictions",
-    "optimize": "analytic.targets",
-    "overall": "analytic.crosscheck",
+    "exact_values": "analytic.index.predictions",
+    "optimize": "analytic.index.targets",
+    "overall": "analytic.verdicts.crosscheck",
     "points_of": "analytic.indexing_queue.exact_laws",
-    "predict": "analytic.predictions",
+    "predict": "analytic.index.predictions",
     "relaxation_time_of": "analytic.indexing_queue.formulas",
-    "resolve": "analytic.targets",
-    "scope_of": "analytic.crosscheck",
-    "start_up_times": "analytic.start_up",
-    "suggested_warmup": "analytic.start_up",
-    "with_laws": "analytic.law_check",
+    "resolve": "analytic.index.targets",
+    "scope_of": "analytic.verdicts.crosscheck",
+    "start_up_times": "analytic.transient.start_up",
+    "suggested_warmup": "analytic.transient.start_up",
+    "with_laws": "analytic.verdicts.law_check",
 }
 
 __all__ = [

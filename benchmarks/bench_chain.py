@@ -29,7 +29,7 @@ from analytic.indexing_queue import (
     solve_chain,
 )
 from analytic.indexing_queue.chain import count_states
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.phase_type import PhaseLaw
 
 BATCHES = np.array(
     [

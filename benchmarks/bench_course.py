@@ -22,7 +22,7 @@ from racing import compared, write
 from scipy.sparse.linalg import expm_multiply
 
 from analytic import course_of
-from analytic.course.formulas import queue_of
+from analytic.transient.formulas import queue_of
 from scenarios import Scenario, scenario_from
 from scenarios.timeline import pieces
 

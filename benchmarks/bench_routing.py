@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from racing import write
 
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.phase_type import PhaseLaw
 from analytic.routing import SpacingCosts, access_costs, best_word, certified_word, loss_costs
 from scenarios.laws import Deterministic, Exponential
 from scenarios.processes import Renewal

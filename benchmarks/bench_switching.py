@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from racing import about, compared, write
 
-from analytic.decision_process import policy_iteration
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.decision_process import policy_iteration
+from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.robot_modes import Modes
 from analytic.robot_control.switched_queue import Levels, SwitchedQueue
 from analytic.robot_control.target_rules import best_targets
-from analytic.robot_modes import Modes
 from papers import talim2001
 from scenarios.sections import Costs
 

@@ -14,7 +14,7 @@ import numpy as np
 import analytic
 import sim
 from analytic import Comparison, NotApplicable, Optimum, Prediction
-from analytic.course.answers import NO_COURSE, OverTime
+from analytic.transient.answers import NO_COURSE, OverTime
 from scenarios import Results, Scenario, ScenarioError, load
 from scenarios.base import one_of
 
@@ -228,12 +228,12 @@ def optimize(
     ScenarioError
         If there is no such target, or no answer of this kind for the scenario.
     """
-    from crawlsim.searching import Asked, next_best
+    from crawlsim.searching import SearchRequest, next_best
 
     scenario = _loaded(system)
     if seed is not None:
         scenario = scenario.with_("run.seed", seed)
-    asked = Asked(
+    asked = SearchRequest(
         kind=kind,
         subject_to=subject_to,
         indifference=indifference,
@@ -527,7 +527,7 @@ def schedule(
     ScenarioError
         If a log cannot be read, or what is asked for cannot be kept.
     """
-    from crawlsim.logs.plan import Asked, schedule_of
+    from crawlsim.logs.plan import LogRequest, schedule_of
     from crawlsim.logs.plan.quantities import duration, instant, visits_per_second
     from crawlsim.logs.plan.tables import of_site_keys
     from crawlsim.logs.plan.writing import FORMATS, limits_in, refuse_parts_of, rule_for
@@ -545,7 +545,7 @@ def schedule(
     )
     if tiers and shortest is None and longest is None:
         limits = (0.0, np.inf)
-    asked = Asked(
+    asked = LogRequest(
         visits=visits_per_second(visits),
         shortest=limits[0],
         longest=limits[1],

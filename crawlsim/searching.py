@@ -22,18 +22,18 @@ import numpy as np
 
 import sim
 from analytic import Optimum
-from analytic.optimum import NoOptimumError, NoRuleError
-from analytic.refusal import NoAnswerError
-from analytic.rules.bound import COUNTED, Bound
-from analytic.rules.fixed import StaticSearch
-from analytic.rules.subject_to import best_within
-from analytic.targets import (
+from analytic.index.optimum import NoOptimumError, NoRuleError
+from analytic.index.targets import (
     TARGETS,
     approximate_optimum,
     planned,
     require_target,
     without_interventions,
 )
+from analytic.machinery.refusal import NoAnswerError
+from analytic.rules.bound import COUNTED, Bound
+from analytic.rules.fixed import StaticSearch
+from analytic.rules.subject_to import best_within
 from crawlsim.bounds import written_bound
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Free, Levels, Threshold
@@ -75,7 +75,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchRequest:
     """How a decision is to be found.
 
     Attributes
@@ -128,15 +128,17 @@ class Asked:
             raise ScenarioError("--max-replications", self.most, allowed)
 
 
-def next_best(scenario: Scenario, target: str, asked: Asked, key: str = "target") -> Optimum:
+def next_best(
+    scenario: Scenario, target: str, asked: SearchRequest, key: str = "target"
+) -> Optimum:
     """The best decision of one kind, exactly if possible, else the next best answer.
 
     Parameters
     ----------
     scenario : Scenario
     target : str
-        A key of `analytic.targets.TARGETS`.
-    asked : Asked
+        A key of `analytic.index.targets.TARGETS`.
+    asked : SearchRequest
     key : str
         What a refusal names.
 
@@ -396,7 +398,7 @@ def _top(scenario: Scenario) -> int:
 # --- the search ---------------------------------------------------------------------------------
 
 
-def simulated_optimum(scenario: Scenario, target: str, asked: Asked) -> Optimum:
+def simulated_optimum(scenario: Scenario, target: str, asked: SearchRequest) -> Optimum:
     """The rule of a family that is best by simulation.
 
     With a probability of at least ``asked.confidence`` no rule that was compared is better than the
@@ -406,7 +408,7 @@ def simulated_optimum(scenario: Scenario, target: str, asked: Asked) -> Optimum:
     ----------
     scenario : Scenario
     target : str
-    asked : Asked
+    asked : SearchRequest
 
     Raises
     ------
@@ -444,7 +446,7 @@ def _obstacles(scenario: Scenario, target: str) -> Iterator[str]:
         yield "there are no [costs]"
 
 
-def _one_per_cent(scenario: Scenario, asked: Asked, offset: int) -> float:
+def _one_per_cent(scenario: Scenario, asked: SearchRequest, offset: int) -> float:
     """The indifference by default, from replications that the search does not use.
 
     Were it taken from those of the search, the promise would not be proved.
@@ -468,13 +470,13 @@ class Simulated:
     ----------
     scenario : Scenario
     rules : mapping point -> activation
-    asked : Asked
+    asked : SearchRequest
     offset : int
         The number of the first replication.
     """
 
     def __init__(
-        self, scenario: Scenario, rules: dict[Point, Rule], asked: Asked, offset: int
+        self, scenario: Scenario, rules: dict[Point, Rule], asked: SearchRequest, offset: int
     ) -> None:
         try:
             self.scenarios = {
@@ -565,7 +567,7 @@ def _optimum(
     target: str,
     family: Family,
     rounds: Sequence[Round],
-    asked: Asked,
+    asked: SearchRequest,
     size: float,
 ) -> Optimum:
     """What the last round chose, beside all rules that were compared."""

@@ -190,7 +190,7 @@ def _offered_load(scenario: Scenario, value: Value) -> float:
         return math.nan
     service = scenario.buffer.service
     if not isinstance(service, PageSize) and not scenario.interventions:
-        from analytic.transforms import mean_time
+        from analytic.machinery.transforms import mean_time
 
         return value("arrival_rate") * mean_time(service) / scenario.buffer.servers
     throughput = value("throughput")

@@ -19,7 +19,7 @@ import numpy as np
 
 from analytic import predict
 from analytic.rules.thresholds import best_thresholds
-from crawlsim.searching import Asked, next_best
+from crawlsim.searching import SearchRequest, next_best
 from scenarios import Scenario, scenario_from
 from sim import compiled_engine
 from sim.estimates import results_from
@@ -266,7 +266,7 @@ def of_search(size: float, first: int, runs: int, window: float = 30.0) -> Measu
     good = bounded = 0
     total = 0
     for seed in range(1, runs + 1):
-        asked = Asked(kind="simulated", indifference=size, first=first)
+        asked = SearchRequest(kind="simulated", indifference=size, first=first)
         found = next_best(scenario.with_("run.seed", seed), "threshold", asked)
         rows = {exact.cost_of(row["robots"], row["at"]): row for row in found.table}
         least = min(rows)

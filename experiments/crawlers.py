@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_matrix
 from scipy.sparse.linalg import spsolve
 
+from analytic.machinery.transforms import exc
 from analytic.page_refresh.optimum import best_random_shares
-from analytic.transforms import exc
 from scenarios.arrays import Array
 from scenarios.laws import Exponential
 

@@ -23,7 +23,7 @@ from analytic.indexing_queue import (
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, QueueChain
 from analytic.indexing_queue.marginals import marginals_of
 from analytic.indexing_queue.one_robot import DeliveredQueue, delivered_queue
-from analytic.phase_type import as_phase_type
+from analytic.machinery.phase_type import as_phase_type
 from analytic.pipeline import decomposed, listed_rate, obsolescence_rates
 from analytic.pipeline.independence import thinned_cyclic, thinned_randomized
 from analytic.pipeline.periodic_lists import random_slopes

@@ -27,7 +27,7 @@ import numpy as np
 
 import crawlsim
 from analytic import resolve
-from analytic.targets import TARGETS
+from analytic.index.targets import TARGETS
 from scenarios import ScenarioError, load
 from scenarios.library import library_names
 

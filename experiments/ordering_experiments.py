@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from scipy.stats import gamma as gamma_law
 from scipy.stats import t as student
 
+from analytic.machinery.transforms import mean_time, transform
 from analytic.page_refresh import cyclic_obsolescence
-from analytic.transforms import mean_time, transform
 from scenarios.laws import (
     Deterministic,
     Distribution,

@@ -23,9 +23,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from analytic import predict, resolve
-from analytic.page_conditions import law_between_accesses
+from analytic.index.page_conditions import law_between_accesses
+from analytic.machinery.transforms import log_transform
 from analytic.page_refresh import schedule_bound, sequence_obsolescence
-from analytic.transforms import log_transform
 from crawlsim.report.drawing import dress, legend_above
 from scenarios import Scenario, scenario_from
 from scenarios.accessing.whittle import Whittle

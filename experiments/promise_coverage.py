@@ -17,7 +17,7 @@ import numpy as np
 
 from crawlsim.logs.plan.planning import stale_share
 from crawlsim.logs.plan.schedule import schedule_of
-from crawlsim.scheduling import Asked, VisitLog
+from crawlsim.scheduling import LogRequest, VisitLog
 from scenarios.arrays import Array
 
 DAY = 86400.0
@@ -120,7 +120,7 @@ def promise(design: Design, seed: int) -> Found:
     rng = np.random.default_rng([seed, design.pages, len(design.gaps)])
     rates = design.rates(rng)
     log = log_of(design, rates, rng)
-    plan = schedule_of(log, Asked(design.pages / (min(design.gaps) * DAY)))
+    plan = schedule_of(log, LogRequest(design.pages / (min(design.gaps) * DAY)))
     assert plan.expected is not None, plan.no_promise
     urls = [f"https://h{page % design.hosts:03}.example/{page:06}" for page in range(design.pages)]
     true = stale_share(rates[np.argsort(urls)] / DAY, 1 / plan.intervals).mean()

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike
 
 import sim
 from analytic import compare, overall, predict
+from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.transforms import transform
 from analytic.page_refresh import schedule_bound
-from analytic.phase_type import PhaseLaw
 from analytic.routing import (
     SpacingCosts,
     access_costs,
@@ -29,7 +30,6 @@ from analytic.routing import (
     loss_costs,
     two_servers,
 )
-from analytic.transforms import transform
 from papers.altman2000 import crossing
 from scenarios import Scenario, scenario_from
 from scenarios.laws import Deterministic, Exponential, Hyperexponential

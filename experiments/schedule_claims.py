@@ -17,7 +17,7 @@ import numpy as np
 
 from crawlsim.logs.plan.replay import Changes, Window, stale_times
 from crawlsim.logs.read.gaps import YEAR
-from crawlsim.scheduling import Asked, ChangeLog, VisitLog, schedule_of
+from crawlsim.scheduling import ChangeLog, LogRequest, VisitLog, schedule_of
 from experiments.change_histories import RESTLESS, STEADY, made_up, read_history
 from scenarios.arrays import Array
 
@@ -61,7 +61,7 @@ def savings(history: ChangeLog, every: float) -> Array:
         rows = np.isin(history.page, known) & (history.time < cut)
         page = np.searchsorted(known, history.page[rows]).astype(np.int32)
         log = ChangeLog(history.urls[known], page, history.time[rows])
-        plan = schedule_of(log, Asked(len(known) / every, until=cut))
+        plan = schedule_of(log, LogRequest(len(known) / every, until=cut))
         visits = np.full(len(created), 1 / every)
         even = stale_times(changes, visits, cut, cut + YEAR)[known].sum()
         visits[known] = 1 / plan.intervals
@@ -74,7 +74,7 @@ def paid_and_true(history: ChangeLog, every: float) -> tuple[list[Window], list[
 
     A log of change times is read as those very visits, so that the plans are the same.
     """
-    asked = Asked(len(history.urls) / every, backtest=True)
+    asked = LogRequest(len(history.urls) / every, backtest=True)
     log = visits_of(history, every)
     from_visits = schedule_of(log, asked).windows
     from_changes = schedule_of(history, replace(asked, until=float(log.time.max()))).windows
@@ -96,7 +96,7 @@ def coverage(shape: float, pages: int, seed: int = 1) -> float:
         time.ravel(),
         np.concatenate([np.zeros((pages, 1), bool), changed], axis=1).ravel(),
     )
-    found = schedule_of(log, Asked(pages / (30 * DAY))).estimates
+    found = schedule_of(log, LogRequest(pages / (30 * DAY))).estimates
     return float(((found.low <= rates) & (rates <= found.high)).mean())
 
 

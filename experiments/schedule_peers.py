@@ -21,7 +21,7 @@ from crawlsim.logs.fit.crawl_logs import CrawlRates, likely_rates
 from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import DAY
 from crawlsim.logs.plan.replay import Changes, stale_times
-from crawlsim.logs.plan.schedule import Asked, schedule_of
+from crawlsim.logs.plan.schedule import LogRequest, schedule_of
 from crawlsim.logs.read.gaps import YEAR, Gaps, gaps_of_visits
 from crawlsim.logs.read.log import ChangeLog, VisitLog
 from experiments.adaptive_visits import (
@@ -223,7 +223,7 @@ def plans(situation: Situation) -> dict[str, Array]:
     unseen = np.bincount(scattered.page, minlength=pages) == 0
     large = np.where(unseen, pooled, by_large_numbers(scattered, 1 / INTERVAL))
     approximated = np.where(unseen, pooled, by_stochastic_approximation(scattered, 1 / INTERVAL))
-    schedule = schedule_of(log, Asked(visits=budget))
+    schedule = schedule_of(log, LogRequest(visits=budget))
     rates = schedule.estimates.rates
     even = np.full(pages, 1 / INTERVAL)
     proportional = budget * naive / naive.sum() if naive.any() else even

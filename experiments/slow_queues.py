@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import sim
 from analytic import check_scenario, overall, predict
-from analytic.start_up import remembered_starts
+from analytic.transient.start_up import remembered_starts
 from scenarios import Scenario, scenario_from
 
 LOADS = (0.9, 1.0, 1.02, 1.1, 2.0)

@@ -15,7 +15,7 @@ from generator.examples import example_of
 
 import crawlsim
 from analytic import Formula, Prediction, resolve
-from analytic.refusal import NoAnswerError
+from analytic.machinery.refusal import NoAnswerError
 from crawlsim.cli.loading import load_scenarios
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.measures import Subject

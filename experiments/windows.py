@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from analytic.index.targets import TARGETS, resolve
 from analytic.probing import Profile, expected_cost, probe_times
-from analytic.targets import TARGETS, resolve
 from crawlsim.logs.fit.source_changes import equal_breaks, periodic_intensity
 from scenarios import Scenario, scenario_from
 from scenarios.arrays import Array

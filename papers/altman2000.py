@@ -14,8 +14,9 @@ from scipy.integrate import quad
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-from analytic.arrival_process import interval_phases
-from analytic.phase_type import PhaseLaw, as_phase_type
+from analytic.machinery.arrival_process import interval_phases
+from analytic.machinery.phase_type import PhaseLaw, as_phase_type
+from analytic.machinery.transforms import transform
 from analytic.routing import (
     SpacingCosts,
     access_costs,
@@ -41,7 +42,6 @@ from analytic.routing.multimodularity import (
     violations,
 )
 from analytic.routing.words import Loss, Word
-from analytic.transforms import transform
 from crawlsim.report.drawing import SIMULATED, logarithmic, panel
 from papers.computed import Experiment, Figure, Number, agreed
 from scenarios.arrays import Array

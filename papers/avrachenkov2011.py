@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 
 from analytic import predict
-from analytic.active_robots import robots_at
-from analytic.arrival_process import delivery_modes, mean_rate
-from analytic.conditions import fleet_of
+from analytic.index.conditions import fleet_of
 from analytic.indexing_queue.chain import QueueChain, accepted_pages, count_states, dense_generator
 from analytic.indexing_queue.formulas import birth_death_levels
 from analytic.indexing_queue.marginals import level_probabilities, marginals_of
@@ -32,7 +30,9 @@ from analytic.indexing_queue.sojourns import (
     sojourn_quantiles,
     sojourn_transform,
 )
-from analytic.phase_type import PhaseLaw, moment, phases_after
+from analytic.machinery.active_robots import robots_at
+from analytic.machinery.arrival_process import delivery_modes, mean_rate
+from analytic.machinery.phase_type import PhaseLaw, moment, phases_after
 from analytic.rules.bound import Bound
 from analytic.rules.searching import Family, all_costs, thresholds_of
 from analytic.rules.subject_to import best_within

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad
 from scipy.stats import gamma as gamma_law
 
+from analytic.machinery.transforms import exc, log_transform, mean_time, transform
 from analytic.page_refresh import (
     best_random_shares,
     best_shares,
@@ -29,7 +30,6 @@ from analytic.page_refresh.obsolescence import (
     interaccess_obsolescence,
 )
 from analytic.page_set import drawn_pages
-from analytic.transforms import exc, log_transform, mean_time, transform
 from papers.computed import Experiment, Figure, Number, agreed
 from scenarios.accessing.golden_ratio import largest_remainder
 from scenarios.arrays import Array

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analytic.arrival_process import mean_rate
+from analytic.machinery.arrival_process import mean_rate
 from analytic.rules.thresholds import ThresholdSearch, best_thresholds
 from crawlsim.fitting import Fit, Options, Trace, fit
 from crawlsim.logs.fit.hyper_erlang import HyperErlang, three_moments

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
-from analytic.decision_process import Indices
+from analytic.index.optimum import Best
+from analytic.index.targets import optimize
 from analytic.indexing_queue import mm1k_levels
-from analytic.optimum import Best
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.decision_process import Indices
+from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.robot_modes import Modes
 from analytic.robot_control import static_cost, switching_curves
 from analytic.robot_control.optimal_targets import solved
 from analytic.robot_control.switched_queue import Levels, Measures, SwitchedQueue
 from analytic.robot_control.switching import best_switching
 from analytic.robot_control.target_rules import measures_of_targets
-from analytic.robot_modes import Modes
-from analytic.targets import optimize
 from crawlsim.report import plot_switching_policy
 from papers import talim_process
 from papers.computed import Experiment, Figure, Number, agreed

@@ -20,7 +20,7 @@ from scenarios.sections import Buffer, RobotClass, Robots
 from scenarios.service_phases import seen_phases
 from scenarios.text import counted
 
-NOBODY = -1
+NO_CLASS = -1
 """The choice that switches nobody on."""
 
 
@@ -68,7 +68,7 @@ def looks_at_service(robots: Robots | None, rule: Switching) -> bool:
 
 
 def choices_of(robots: Robots, rule: Switching) -> IntArray:
-    """The class switched on in each state, or `NOBODY`.
+    """The class switched on in each state, or `NO_CLASS`.
 
     Where the rule has targets, it is the first class with a robot that is not active, if fewer are
     active than the target.
@@ -86,9 +86,9 @@ def choices_of(robots: Robots, rule: Switching) -> IntArray:
         return given.reshape(-1, levels, combinations(sizes))
     active = active_by_class(sizes)
     idle = active < np.array(sizes)
-    first = np.where(idle.any(axis=1), idle.argmax(axis=1), NOBODY)
+    first = np.where(idle.any(axis=1), idle.argmax(axis=1), NO_CLASS)
     wanted = active.sum(axis=1) < np.array(rule.targets)[..., None]
-    result: IntArray = np.where(wanted, first, NOBODY)
+    result: IntArray = np.where(wanted, first, NO_CLASS)
     return result
 
 
@@ -193,7 +193,7 @@ def _check_choice(
 ) -> None:
     """Refuse a class that does not exist, or has no robot left, and rest where nothing goes on."""
     level, *active = state
-    if choice == NOBODY:
+    if choice == NO_CLASS:
         if not level and not any(active):
             allowed = "must be a class: with nothing in the system, some robot must be active"
             raise refused(allowed, key=key, value=choice)

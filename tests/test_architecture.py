@@ -75,6 +75,15 @@ def test_no_arrow_points_upwards_or_across(path: Path) -> None:
     assert reached <= MAY_IMPORT[path.relative_to(ROOT).parts[0]]
 
 
+MACHINERY = [path for path in FILES if path.parts[-3:-1] == ("analytic", "machinery")]
+
+
+@pytest.mark.parametrize("path", MACHINERY, ids=module_name)
+def test_the_machinery_knows_no_subject(path: Path) -> None:
+    rooms = {".".join(edge.split(".")[:2]) for edge in edges(path) if edge.startswith("analytic.")}
+    assert rooms <= {"analytic.machinery", "analytic.laws"}
+
+
 @pytest.mark.parametrize("package", PRODUCT)
 @pytest.mark.parametrize("line", ["import papers", "from papers.rows import rows_of"])
 def test_what_needs_the_papers_is_found(package: str, line: str) -> None:

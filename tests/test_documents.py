@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from analytic.targets import TARGETS
+from analytic.index.targets import TARGETS
 from crawlsim.cli import main
 from crawlsim.cli.program import commands
 from scenarios import MEASURES, Scenario, dumps, library_names, load, scenario_from
@@ -285,7 +285,7 @@ def test_places_that_code_cites_in_the_derivations_exist() -> None:
 
 
 def test_the_library_cites_known_papers() -> None:
-    from analytic.bibliography import REFERENCES
+    from analytic.index.bibliography import REFERENCES
 
     for name in library_names():
         assert load(name).paper.split()[0].rstrip(",") in REFERENCES, name

@@ -236,7 +236,7 @@ import math
 
 import numpy as np
 
-from analytic.phase_type import phases_after
+from analytic.machinery.phase_type import phases_after
 from scenarios.arrays import Array
 from scenarios.laws.stretched import Stretched
 

@@ -10,7 +10,7 @@ the pages in each phase is another model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,8 +19,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from analytic.phase_type import PhaseLaw
-from analytic.robot_modes import Modes
+from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.robot_modes import Modes
+from analytic.machinery.state_space import Move
 from scenarios.arrays import Array, IntArray
 
 if TYPE_CHECKING:
@@ -274,7 +275,7 @@ def switched_chain(
     ----------
     modes : Modes
     choices : ndarray of int, shape (service phases or 1, levels, modes)
-        As `analytic.robot_modes.choices_by_mode`.
+        As `analytic.machinery.robot_modes.choices_by_mode`.
     service, patience : PhaseLaw
     capacity : int
         Pages that the buffer holds, the one in service included.
@@ -286,7 +287,7 @@ def switched_chain(
     docs/theory/switching.md.
     """
     here = np.arange(modes.number)
-    moved = np.column_stack([modes.more, here])  # NOBODY is -1, the last entry
+    moved = np.column_stack([modes.more, here])  # NO_CLASS is -1, the last entry
     changes = np.kron(modes.changes, np.eye(modes.combinations))
     heard = modes.heard
     levels = range(capacity + 1)
@@ -491,3 +492,31 @@ def one_gone(exits: Array, waiting: int, identity: Identity = np.eye) -> Matrix:
         return kron(kron(before, exits[:, None]), identity(phases ** (waiting - 1 - place)))
 
     return sum(map(gone_from, range(1, waiting)), start=gone_from(0))
+
+
+def service_moves(
+    chain: QueueChain, state: Any, following: Iterable[tuple[float, Any]], kind: int = 0
+) -> Iterator[Move]:
+    """The service in progress changes its phase, or it ends.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    state : NamedTuple
+        With the `level`, the phase of the `arrivals`, and the `phase` of the service.
+    following : iterable
+        States after the end, before the arrivals change their phase, and their probabilities.
+    kind : int
+        Of the moves at which it ends.
+    """
+    service = chain.service
+    for phase, rate in enumerate(service.generator[state.phase].tolist()):
+        if phase != state.phase:
+            yield Move(rate, state._replace(phase=phase))
+    done = float(service.exit_rates[state.phase])
+    turnover = chain.turnover[state.level]
+    for share, after in following:
+        shifts = turnover[after.phase if len(turnover) > 1 else 0][state.arrivals]
+        for arrivals in np.flatnonzero(shifts).tolist():
+            rate = done * share * float(shifts[arrivals])
+            yield Move(rate, after._replace(arrivals=arrivals), kind)

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from analytic.markov import birth_death
+from analytic.machinery.markov import birth_death
 from scenarios.arrays import Array
 
 _NEGLIGIBLE = 1e-17

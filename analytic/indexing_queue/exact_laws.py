@@ -14,9 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from analytic.absorbing import AbsorbingChain
-from analytic.active_robots import require_decided
-from analytic.conditions import timer_of
+from analytic.index.conditions import timer_of
 from analytic.indexing_queue.chain import QueueChain, rate_entries
 from analytic.indexing_queue.formulas import reason_against_chain, reason_against_order
 from analytic.indexing_queue.marginals import levels_at_arrivals
@@ -27,6 +25,8 @@ from analytic.indexing_queue.sojourns import (
     fastest_rate,
     sojourn_cdf,
 )
+from analytic.machinery.absorbing import AbsorbingChain
+from analytic.machinery.active_robots import require_decided
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.law_points import LAWS, Law, LawPoints

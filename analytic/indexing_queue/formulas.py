@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic import conditions, page_conditions
-from analytic.active_robots import require_decided, robots_at
-from analytic.formula import Formula, Values, dependent, is_covered, reason_against
+from analytic.index import conditions, page_conditions
+from analytic.index.formula import Formula, Values, dependent, is_covered, reason_against
 from analytic.indexing_queue.chain import count_states, dense_generator
 from analytic.indexing_queue.erlang import (
     erlang_a_throughput,
@@ -75,9 +74,10 @@ from analytic.indexing_queue.unordered_sojourns import (
     unordered_sojourns,
     waiting_page_fits,
 )
-from analytic.markov import birth_death, relaxation_time
-from analytic.phase_type import exponential_rate
-from analytic.transforms import mean_time
+from analytic.machinery.active_robots import require_decided, robots_at
+from analytic.machinery.markov import birth_death, relaxation_time
+from analytic.machinery.phase_type import exponential_rate
+from analytic.machinery.transforms import mean_time
 from scenarios import Scenario
 from scenarios.arrays import Array
 

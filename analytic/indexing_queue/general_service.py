@@ -19,15 +19,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analytic.active_robots import robots_at
-from analytic.conditions import delivery_rates_at_levels, service_law, timer_rate
-from analytic.formula import Values, dependent
+from analytic.index.conditions import delivery_rates_at_levels, service_law, timer_rate
+from analytic.index.formula import Values, dependent
 from analytic.indexing_queue.measures import control_cost, level_rows
 from analytic.indexing_queue.sojourns import FACTORIALS, moment_rows
-from analytic.markov import stationary
-from analytic.phase_type import has_phases
-from analytic.refusal import NoAnswerError, Remembered
-from analytic.transforms import mean_time, moments, poisson_counts
+from analytic.machinery.active_robots import robots_at
+from analytic.machinery.markov import stationary
+from analytic.machinery.phase_type import has_phases
+from analytic.machinery.refusal import NoAnswerError, Remembered
+from analytic.machinery.transforms import mean_time, moments, poisson_counts
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution

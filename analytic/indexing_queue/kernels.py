@@ -13,8 +13,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from analytic.elimination import eliminate, substitute
 from analytic.indexing_queue.chain import QueueChain
+from analytic.machinery.elimination import eliminate, substitute
 from scenarios.arrays import Array
 from scenarios.compiling import compiled
 

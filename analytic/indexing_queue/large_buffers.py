@@ -21,7 +21,7 @@ from analytic.indexing_queue.marginals import (
     with_obsolescence,
 )
 from analytic.indexing_queue.solution import NotConvergedError
-from analytic.progress import Progress
+from analytic.machinery.progress import Progress
 from scenarios.arrays import Array
 
 Positions = list[Array]

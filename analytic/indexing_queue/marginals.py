@@ -17,7 +17,7 @@ from analytic.indexing_queue.chain import (
     rate_blocks,
     rate_entries,
 )
-from analytic.markov import Band, closed_classes, rate_matrix, stationary_banded
+from analytic.machinery.markov import Band, closed_classes, rate_matrix, stationary_banded
 from scenarios.arrays import Array
 
 

@@ -10,11 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analytic import conditions
-from analytic.active_robots import most_active, robots_at
-from analytic.arrival_process import delivery_modes, joint_order, rates_at_speed_one
-from analytic.conditions import buffer_and_robots
-from analytic.formula import dependent
+from analytic.index import conditions
+from analytic.index.conditions import buffer_and_robots
+from analytic.index.formula import dependent
 from analytic.indexing_queue.chain import (
     UNLIMITED_PATIENCE,
     QueueChain,
@@ -46,9 +44,11 @@ from analytic.indexing_queue.solution import (
     size_beyond_memory,
     solve_chain,
 )
-from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate, phase_count
-from analytic.refusal import NoAnswerError, Remembered
-from analytic.robot_modes import choices_by_mode, modes_of
+from analytic.machinery.active_robots import most_active, robots_at
+from analytic.machinery.arrival_process import delivery_modes, joint_order, rates_at_speed_one
+from analytic.machinery.phase_type import PhaseLaw, as_phase_type, exponential_rate, phase_count
+from analytic.machinery.refusal import NoAnswerError, Remembered
+from analytic.machinery.robot_modes import choices_by_mode, modes_of
 from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.arrays import Array

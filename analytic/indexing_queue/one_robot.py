@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy
 
-from analytic import conditions, page_conditions
-from analytic.active_robots import robots_at
-from analytic.conditions import buffer_of
-from analytic.formula import Values, dependent
+from analytic.index import conditions, page_conditions
+from analytic.index.conditions import buffer_of
+from analytic.index.formula import Values, dependent
 from analytic.indexing_queue.chain import (
     UNLIMITED_PATIENCE,
     Indices,
@@ -35,9 +34,10 @@ from analytic.indexing_queue.measures import (
     waiting_phases,
 )
 from analytic.indexing_queue.sojourns import Row, sojourn_moments
-from analytic.markov import stationary
-from analytic.phase_type import PhaseLaw, phase_count
-from analytic.transforms import matrix_transform, mean_time
+from analytic.machinery.active_robots import robots_at
+from analytic.machinery.markov import stationary
+from analytic.machinery.phase_type import PhaseLaw, phase_count
+from analytic.machinery.transforms import matrix_transform, mean_time
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain, one_gone, rate_blocks
 from analytic.indexing_queue.sojourns import one_closer, position_times
-from analytic.markov import closed_classes, stationary, until_exit
+from analytic.machinery.markov import closed_classes, stationary, until_exit
 from scenarios.arrays import Array
 from scenarios.sections import Costs
 

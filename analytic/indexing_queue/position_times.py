@@ -15,7 +15,7 @@ import scipy
 
 from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.solution import NotConvergedError
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.phase_type import PhaseLaw
 from scenarios.arrays import Array
 
 LARGEST_DEFECT = 1e-11

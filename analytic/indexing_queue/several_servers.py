@@ -16,7 +16,6 @@ from itertools import accumulate, combinations_with_replacement
 import numpy as np
 import scipy
 
-from analytic.absorbing import AbsorbingChain, DenseStages, ends_by_stage
 from analytic.indexing_queue.chain import Entries, QueueChain
 from analytic.indexing_queue.sojourns import (
     FACTORIALS,
@@ -26,7 +25,8 @@ from analytic.indexing_queue.sojourns import (
     shares_by_class,
     with_service,
 )
-from analytic.markov import Band, stationary_banded, until_exit
+from analytic.machinery.absorbing import AbsorbingChain, DenseStages, ends_by_stage
+from analytic.machinery.markov import Band, stationary_banded, until_exit
 from scenarios.arrays import Array
 
 Busy = tuple[int, ...]

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic.absorbing import Absorbing, DenseStages, Stages, ends_by_stage
 from analytic.indexing_queue.chain import QueueChain, kron, one_gone, with_patience
 from analytic.indexing_queue.marginals import fate_rates, marginals_of
 from analytic.indexing_queue.position_times import integrated_times
-from analytic.markov import until_exit
-from analytic.phase_type import PhaseLaw, moment
-from analytic.progress import Progress
+from analytic.machinery.absorbing import Absorbing, DenseStages, Stages, ends_by_stage
+from analytic.machinery.markov import until_exit
+from analytic.machinery.phase_type import PhaseLaw, moment
+from analytic.machinery.progress import Progress
 from scenarios.arrays import Array
 from scenarios.measures import Subject
 

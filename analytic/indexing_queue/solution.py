@@ -18,9 +18,9 @@ from analytic.indexing_queue.marginals import (
     stationary_phases,
     with_obsolescence,
 )
-from analytic.markov import Band, residual, stationary
-from analytic.progress import Progress
-from analytic.refusal import NoAnswerError
+from analytic.machinery.markov import Band, residual, stationary
+from analytic.machinery.progress import Progress
+from analytic.machinery.refusal import NoAnswerError
 from scenarios.arrays import Array
 
 LARGEST_DENSE = 1000

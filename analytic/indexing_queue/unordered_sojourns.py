@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analytic import conditions
-from analytic.active_robots import most_active, robots_at
-from analytic.arrival_process import delivery_modes
-from analytic.conditions import buffer_and_robots, buffer_of, discipline_of, fleet_of
-from analytic.formula import Values, dependent
-from analytic.indexing_queue.chain import QueueChain
+from analytic.index import conditions
+from analytic.index.conditions import buffer_and_robots, buffer_of, discipline_of, fleet_of
+from analytic.index.formula import Values, dependent
+from analytic.indexing_queue.chain import QueueChain, service_moves
 from analytic.indexing_queue.marginals import fate_rates, marginals_of
 from analytic.indexing_queue.measures import chain_of, size_of, solution_of
 from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
-from analytic.state_space import MOST_STATES, Move, explore, service_moves
+from analytic.machinery.active_robots import most_active, robots_at
+from analytic.machinery.arrival_process import delivery_modes
+from analytic.machinery.state_space import MOST_STATES, Move, explore
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.arrays import Array

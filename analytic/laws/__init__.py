@@ -1,11 +1,11 @@
 """What formulas know of a law: one file per law, of the name that it has in `scenarios.laws`.
 
-Such a file holds functions of the law; `analytic.transforms` says what each of them is.
+Such a file holds functions of the law; `analytic.machinery.transforms` says what each of them is.
 
 mean(law), log_transform(law, s), excess(law, s), matrix_transform(law, generator),
 survival(law, t), poisson_counts(law, rate, below)
     Of a law with phases only where there is something better than what `laws.phase_type` computes
-    from the phases. For those that have no closed form there is `analytic.quadrature`.
+    from the phases. For those that have no closed form there is `analytic.machinery.quadrature`.
 time_weighted_transform(law, generator)
     Where it does not follow by extrapolation, as higher moments are large or infinite.
 variance(law)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from analytic.phase_type import phases_after
-from analytic.poisson import poisson
+from analytic.machinery.phase_type import phases_after
+from analytic.machinery.poisson import poisson
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from analytic.phase_type import phases_after
-from analytic.poisson import poisson
-from analytic.quadrature import Points, excess_of, log_transform_of
+from analytic.machinery.phase_type import phases_after
+from analytic.machinery.poisson import poisson
+from analytic.machinery.quadrature import Points, excess_of, log_transform_of
 from scenarios.arrays import Array
 from scenarios.laws import Empirical
 

@@ -11,7 +11,7 @@ from analytic.laws.gamma import mean as mean
 from analytic.laws.gamma import poisson_counts as poisson_counts
 from analytic.laws.gamma import survival as survival
 from analytic.laws.gamma import variance as variance
-from analytic.phase_type import MOST_PHASES, PhaseLaw
+from analytic.machinery.phase_type import MOST_PHASES, PhaseLaw
 from scenarios.laws import Erlang
 
 

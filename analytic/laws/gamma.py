@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from analytic.poisson import negative_binomial
-from analytic.transforms import x_minus_log1p
+from analytic.machinery.poisson import negative_binomial
+from analytic.machinery.transforms import x_minus_log1p
 from scenarios.arrays import Array
 from scenarios.laws import Erlang, Gamma
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytic import transforms
+from analytic.machinery import transforms
 from scenarios.arrays import Array
 from scenarios.laws import Distribution
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.phase_type import PhaseLaw
 from scenarios.laws import Hyperexponential
 
 

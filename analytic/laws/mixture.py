@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 import scipy
 
-from analytic import transforms
-from analytic.phase_type import PhaseLaw, as_phase_type
-from analytic.phase_type import phase_count as phases_of
+from analytic.machinery import transforms
+from analytic.machinery.phase_type import PhaseLaw, as_phase_type
+from analytic.machinery.phase_type import phase_count as phases_of
 from scenarios.arrays import Array
 from scenarios.laws import Distribution, Mixture
 

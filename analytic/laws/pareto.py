@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from analytic.quadrature import excess as excess
-from analytic.quadrature import log_transform as log_transform
-from analytic.quadrature import matrix_transform as matrix_transform
-from analytic.quadrature import poisson_counts as poisson_counts
-from analytic.quadrature import time_weighted_transform as time_weighted_transform
+from analytic.machinery.quadrature import excess as excess
+from analytic.machinery.quadrature import log_transform as log_transform
+from analytic.machinery.quadrature import matrix_transform as matrix_transform
+from analytic.machinery.quadrature import poisson_counts as poisson_counts
+from analytic.machinery.quadrature import time_weighted_transform as time_weighted_transform
 from scenarios.arrays import Array
 from scenarios.laws import Pareto
 

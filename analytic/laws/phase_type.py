@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from analytic.phase_type import PhaseLaw, as_phase_type, moment, phases_after
-from analytic.transforms import x_minus_log1p
+from analytic.machinery.phase_type import PhaseLaw, as_phase_type, moment, phases_after
+from analytic.machinery.transforms import x_minus_log1p
 from scenarios.arrays import Array
 from scenarios.laws import Distribution, PhaseType
 

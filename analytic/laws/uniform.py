@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from analytic.phase_type import mean_phases_until, phases_after
-from analytic.poisson import poisson
+from analytic.machinery.phase_type import mean_phases_until, phases_after
+from analytic.machinery.poisson import poisson
 from scenarios.arrays import Array
 from scenarios.laws import Uniform
 

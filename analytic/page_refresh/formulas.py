@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from analytic import page_conditions as conditions
-from analytic.active_robots import most_active
-from analytic.conditions import every_access_delivers
-from analytic.formula import Formula, Values, dependent
-from analytic.page_conditions import AccessedPages, accessed_pages, is_planned, law_between_accesses
+from analytic.index import page_conditions as conditions
+from analytic.index.conditions import every_access_delivers
+from analytic.index.formula import Formula, Values, dependent
+from analytic.index.page_conditions import (
+    AccessedPages,
+    accessed_pages,
+    is_planned,
+    law_between_accesses,
+)
+from analytic.index.page_rows import page_rows
+from analytic.machinery.active_robots import most_active
+from analytic.machinery.transforms import log_transform, mean_time
 from analytic.page_refresh.golden import (
     WORST_GOLDEN_RATIO,
     golden_guarantee,
@@ -46,8 +53,6 @@ from analytic.page_refresh.optimum import (
     proportional_bound,
     schedule_bound,
 )
-from analytic.page_rows import page_rows
-from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.accessing.index import IndexPolicy

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic import page_conditions as conditions
-from analytic.formula import Formula
-from analytic.optimum import NoOptimumError, Optimum
-from analytic.page_conditions import AccessedPages, accessed_pages
+from analytic.index import page_conditions as conditions
+from analytic.index.formula import Formula
+from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.page_conditions import AccessedPages, accessed_pages
+from analytic.machinery.transforms import log_transform, mean_time
 from analytic.page_refresh.formulas import FORMULAS
 from analytic.page_refresh.hosts import host_limits, hosts_never_wait
 from analytic.page_refresh.obsolescence import crawl_rates, erlang_two
 from analytic.page_refresh.optimum import best_random_shares, best_shares, capped_shares
-from analytic.transforms import log_transform, mean_time
 from scenarios import Scenario
 from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.randomized import Randomized

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic.transforms import exc
+from analytic.machinery.transforms import exc
 from scenarios.arrays import Array
 
 GOLDEN = (1.0 + math.sqrt(5.0)) / 2.0

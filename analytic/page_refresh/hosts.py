@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic import page_conditions as conditions
-from analytic.page_conditions import MOST_SLOTS, AccessedPages, accessed_pages, is_planned
-from analytic.transforms import shortest
+from analytic.index import page_conditions as conditions
+from analytic.index.page_conditions import MOST_SLOTS, AccessedPages, accessed_pages, is_planned
+from analytic.machinery.transforms import shortest
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
 from scenarios.arrays import Array

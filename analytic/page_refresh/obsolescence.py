@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analytic.transforms import (
+from analytic.machinery.transforms import (
     exc,
     excess,
     lifted,

@@ -15,8 +15,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analytic.machinery.transforms import exc, excess, lifted, log_transform, mean_time
 from analytic.page_refresh.obsolescence import equal_spacing_bound, spaced_obsolescence
-from analytic.transforms import exc, excess, lifted, log_transform, mean_time
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution
 

@@ -18,6 +18,8 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.machinery.progress import Progress
+from analytic.machinery.transforms import excess, lifted, log_transform, mean_time
 from analytic.page_refresh.optimum import (
     RARE,
     PagesInMemory,
@@ -27,8 +29,6 @@ from analytic.page_refresh.optimum import (
     ratios,
     start_from,
 )
-from analytic.progress import Progress
-from analytic.transforms import excess, lifted, log_transform, mean_time
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution
 

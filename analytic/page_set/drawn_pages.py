@@ -15,8 +15,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from analytic.markov import stationary_sparse
-from analytic.refusal import NoAnswerError
+from analytic.machinery.markov import stationary_sparse
+from analytic.machinery.refusal import NoAnswerError
 from scenarios.arrays import Array
 
 Indices = NDArray[np.intp]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from analytic.arrival_process import access_rate
-from analytic.conditions import fleet_of
-from analytic.formula import Formula, Values, dependent, is_covered, premise
-from analytic.page_conditions import one_robot, time_per_access
+from analytic.index.conditions import fleet_of
+from analytic.index.formula import Formula, Values, dependent, is_covered, premise
+from analytic.index.page_conditions import one_robot, time_per_access
+from analytic.machinery.arrival_process import access_rate
+from analytic.machinery.phase_type import exponential_rate
+from analytic.machinery.refusal import Remembered
+from analytic.machinery.transforms import mean_time
 from analytic.page_set.drawn_pages import Fetched, drawn_pages, many_pages, rate_of_each
 from analytic.page_set.known_pages import (
     becoming_known,
@@ -17,9 +20,6 @@ from analytic.page_set.known_pages import (
     existing_pages,
     known_share,
 )
-from analytic.phase_type import exponential_rate
-from analytic.refusal import Remembered
-from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.model import Gaps
 from scenarios.page_set import PageSet

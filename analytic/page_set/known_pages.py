@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analytic.phase_type import exponential_rate
-from analytic.transforms import complement, mean_time, transform
+from analytic.machinery.phase_type import exponential_rate
+from analytic.machinery.transforms import complement, mean_time, transform
 from scenarios.laws import Distribution
 from scenarios.page_set import PageSet
 

@@ -1,6 +1,6 @@
 """End-to-end freshness: pages, robots and the finite buffer joined; no paper has this."""
 
-from analytic.formula import Formula
+from analytic.index.formula import Formula
 from analytic.pipeline.approximations import APPROXIMATIONS
 from analytic.pipeline.costs import APPROXIMATE_COST, COST
 from analytic.pipeline.crawling import CRAWLING

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from analytic import conditions, page_conditions
-from analytic.active_robots import most_active
-from analytic.conditions import buffer_of
-from analytic.formula import Condition, Formula, Values, dependent
+from analytic.index import conditions, page_conditions
+from analytic.index.conditions import buffer_of
+from analytic.index.formula import Condition, Formula, Values, dependent
+from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import chain_of, sojourn_transform
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.marginals import fate_rates, marginals_of
@@ -28,9 +28,12 @@ from analytic.indexing_queue.measures import (
     solution_of,
     solved,
 )
-from analytic.moment_match import two_moment_match
-from analytic.page_conditions import accessed_pages
-from analytic.phase_type import exponential_rate, has_phases, phase_count
+from analytic.machinery.active_robots import most_active
+from analytic.machinery.moment_match import two_moment_match
+from analytic.machinery.phase_type import exponential_rate, has_phases, phase_count
+from analytic.machinery.refusal import NoAnswerError
+from analytic.machinery.state_space import MOST_STATES
+from analytic.machinery.transforms import moments
 from analytic.pipeline import conditions as own
 from analytic.pipeline.exact_methods import (
     PAPER,
@@ -47,9 +50,6 @@ from analytic.pipeline.independence import (
     thinned_randomized,
 )
 from analytic.pipeline.patience import counts_fit, drop_rates, patience_rates_and_ages
-from analytic.refusal import NoAnswerError
-from analytic.state_space import MOST_STATES
-from analytic.transforms import moments
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.activation import Switching

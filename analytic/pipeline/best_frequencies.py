@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic import page_conditions
-from analytic.conditions import discipline_of
-from analytic.formula import Formula
-from analytic.optimum import NoOptimumError, Optimum
-from analytic.page_conditions import accessed_pages
+from analytic.index import page_conditions
+from analytic.index.conditions import discipline_of
+from analytic.index.formula import Formula
+from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.page_conditions import accessed_pages
+from analytic.machinery.progress import Progress
 from analytic.page_refresh import (
     FrequencySearch,
     best_random_shares,
@@ -33,7 +34,6 @@ from analytic.pipeline.random_pages import (
     obsolescence_rates,
     queue_of_pages,
 )
-from analytic.progress import Progress
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution, Exponential

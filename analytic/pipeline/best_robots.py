@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from analytic.conditions import buffer_and_robots
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.index.conditions import buffer_and_robots
+from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.machinery.progress import Progress, followed
+from analytic.machinery.refusal import NoAnswerError
 from analytic.pipeline.conditions import copies_leave_together
 from analytic.pipeline.costs import (
     CostOf,
@@ -23,8 +25,6 @@ from analytic.pipeline.costs import (
     require_one_price,
     require_prices,
 )
-from analytic.progress import Progress, followed
-from analytic.refusal import NoAnswerError
 from analytic.rules.fixed import (
     StaticSearch,
     best_sets,

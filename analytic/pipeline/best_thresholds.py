@@ -14,13 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic import conditions, page_conditions
-from analytic.arrival_process import delivery_rates
-from analytic.conditions import buffer_and_robots, buffer_of
-from analytic.formula import is_covered
-from analytic.optimum import NoOptimumError, Optimum
-from analytic.page_conditions import accessed_pages
-from analytic.phase_type import exponential_rate
+from analytic.index import conditions, page_conditions
+from analytic.index.conditions import buffer_and_robots, buffer_of
+from analytic.index.formula import is_covered
+from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.page_conditions import accessed_pages
+from analytic.machinery.arrival_process import delivery_rates
+from analytic.machinery.phase_type import exponential_rate
+from analytic.machinery.progress import Progress
+from analytic.machinery.refusal import NoAnswerError
 from analytic.pipeline.conditions import (
     PATH,
     copies_leave_together,
@@ -35,9 +37,7 @@ from analytic.pipeline.costs import (
     require_one_price,
     require_prices,
 )
-from analytic.progress import Progress
-from analytic.refusal import NoAnswerError
-from analytic.rules.free_process import beside_the_best
+from analytic.rules.free_process import runner_up
 from analytic.rules.searching import (
     Policy,
     by_level,
@@ -130,7 +130,7 @@ def _by_papers(scenario: Scenario) -> Optimum:
         search, notes = _best_by_descent(plain, evaluation_of(plain), None)
         found = replace(threshold_optimum(search, notes), proved=False, gap=None)
         _, robots = buffer_and_robots(plain)
-        return beside_the_best(found, plain, range(robots.available + 1))
+        return runner_up(found, plain, range(robots.available + 1))
 
 
 def _by_papers_with_none(scenario: Scenario) -> Optimum:

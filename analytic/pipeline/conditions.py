@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic import conditions, page_conditions
-from analytic.active_robots import robots_at
-from analytic.conditions import buffer_of
-from analytic.formula import Condition
-from analytic.page_conditions import accessed_pages
-from analytic.phase_type import exponential_rate
+from analytic.index import conditions, page_conditions
+from analytic.index.conditions import buffer_of
+from analytic.index.formula import Condition
+from analytic.index.page_conditions import accessed_pages
+from analytic.machinery.active_robots import robots_at
+from analytic.machinery.phase_type import exponential_rate
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
 from scenarios.accessing.randomized import Randomized

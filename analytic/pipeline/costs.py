@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from analytic import conditions
-from analytic.conditions import buffer_of
-from analytic.formula import dependent
+from analytic.index import conditions
+from analytic.index.conditions import buffer_of
+from analytic.index.formula import dependent
+from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
 from analytic.indexing_queue import control_cost
-from analytic.optimum import NoOptimumError, Optimum
-from analytic.page_conditions import accessed_pages
+from analytic.machinery.refusal import NoAnswerError
 from analytic.pipeline import conditions as own
 from analytic.pipeline.approximations import approximation_of, approximation_row, some_approximation
 from analytic.pipeline.dropping_and_replacement import cost_with_labels
@@ -25,7 +26,6 @@ from analytic.pipeline.exact_methods import (
     no_response_priced,
     some_exact_method,
 )
-from analytic.refusal import NoAnswerError
 from scenarios import Scenario
 
 CostOf = Callable[[Scenario], float]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from analytic import page_conditions
-from analytic.formula import Formula, Values, dependent, is_covered
+from analytic.index import page_conditions
+from analytic.index.formula import Formula, Values, dependent, is_covered
+from analytic.index.page_conditions import accessed_pages
+from analytic.index.page_rows import page_rows
 from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
-from analytic.page_conditions import accessed_pages
-from analytic.page_rows import page_rows
 from analytic.pipeline import conditions as own
 from analytic.pipeline.exact_methods import EXACT, exact_row
 from scenarios import Scenario

@@ -17,21 +17,21 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from analytic.absorbing import AbsorbingChain
-from analytic.active_robots import most_active, robots_at
-from analytic.arrival_process import delivery_modes
-from analytic.conditions import buffer_of, discipline_of, fleet_of
-from analytic.formula import Values, dependent
+from analytic.index.conditions import buffer_of, discipline_of, fleet_of
+from analytic.index.formula import Values, dependent
+from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain
-from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain, service_moves
 from analytic.indexing_queue.measures import control_cost, level_rows, service_and_patience
 from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
 from analytic.indexing_queue.unordered_sojourns import LOST, OBSOLETE, SERVED
-from analytic.page_conditions import accessed_pages
+from analytic.machinery.absorbing import AbsorbingChain
+from analytic.machinery.active_robots import most_active, robots_at
+from analytic.machinery.arrival_process import delivery_modes
+from analytic.machinery.progress import followed
+from analytic.machinery.refusal import NoAnswerError, Remembered
+from analytic.machinery.state_space import Explored, Move, explore
 from analytic.pipeline.random_pages import Freshness
-from analytic.progress import followed
-from analytic.refusal import NoAnswerError, Remembered
-from analytic.state_space import Explored, Move, explore, service_moves
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.model import QueueDiscipline
@@ -53,7 +53,7 @@ TAGGED = (-5, 0)
 """The label of a waiting copy that is followed."""
 OTHER = (-3, 0)
 """The label in service of any other page: which one does not matter."""
-NOBODY = (-4, 0)
+NO_PAGE = (-4, 0)
 
 
 class PageClass(NamedTuple):
@@ -76,7 +76,7 @@ class LabelledState(NamedTuple):
     @property
     def level(self) -> int:
         """Pages in the system."""
-        return 0 if self.serving == NOBODY else len(self.waiting) + 1
+        return 0 if self.serving == NO_PAGE else len(self.waiting) + 1
 
 
 class Fates(NamedTuple):
@@ -190,7 +190,7 @@ class _Walk:
         self, state: LabelledState, label: Label, rate: float, into: int
     ) -> Iterator[Move]:
         state = state._replace(arrivals=into)
-        if state.serving == NOBODY:
+        if state.serving == NO_PAGE:
             in_service = label if label == FRESH else OTHER
             for phase, share in enumerate(self.chain.service.start.tolist()):
                 yield Move(rate * share, state._replace(serving=in_service, phase=phase))
@@ -228,7 +228,7 @@ class _Walk:
         """The state when a copy is indexed and the next page is in service."""
         state = state._replace(current=state.current or state.serving == FRESH)
         if not state.waiting:
-            yield 1.0, state._replace(serving=NOBODY, phase=0)
+            yield 1.0, state._replace(serving=NO_PAGE, phase=0)
             return
         waiting = state.waiting
         label = waiting[-1] if self.discipline.newest_first else waiting[0]
@@ -274,7 +274,7 @@ class LabelledQueue(NamedTuple):
     @property
     def start(self) -> LabelledState:
         """The empty system."""
-        return LabelledState((), NOBODY, True, self.chain.start or 0, 0)
+        return LabelledState((), NO_PAGE, True, self.chain.start or 0, 0)
 
 
 def labelled_page(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from analytic import conditions, page_conditions
-from analytic.formula import (
+from analytic.index import conditions, page_conditions
+from analytic.index.formula import (
     Condition,
     Formula,
     Reasons,
@@ -18,6 +18,8 @@ from analytic.formula import (
     is_covered,
     obstacles,
 )
+from analytic.index.page_conditions import accessed_pages
+from analytic.index.page_rows import page_rows
 from analytic.indexing_queue.measures import (
     COST_WITHOUT_RESPONSE,
     control_cost,
@@ -26,9 +28,7 @@ from analytic.indexing_queue.measures import (
     one_closed_class,
 )
 from analytic.indexing_queue.unordered_sojourns import one_by_one, pushed_one_by_one
-from analytic.page_conditions import accessed_pages
 from analytic.page_refresh import stale_answers
-from analytic.page_rows import page_rows
 from analytic.pipeline import conditions as own
 from analytic.pipeline.dropping_and_replacement import (
     cost_with_labels,

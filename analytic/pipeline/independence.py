@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic.absorbing import AbsorbingChain
-from analytic.markov import birth_death
+from analytic.machinery.absorbing import AbsorbingChain
+from analytic.machinery.markov import birth_death
+from analytic.machinery.state_space import Explored, Move, explore
+from analytic.machinery.transforms import log_transform, mean_time, moments
 from analytic.page_refresh import randomized_obsolescence, slot_distances
 from analytic.pipeline.conditions import by_kind
 from analytic.pipeline.random_pages import RatesAndAges
-from analytic.state_space import Explored, Move, explore
-from analytic.transforms import log_transform, mean_time, moments
 from scenarios.arrays import Array
 from scenarios.laws import Distribution
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.elimination import eliminate, substitute
+from analytic.machinery.elimination import eliminate, substitute
 from scenarios.compiling import compiled
 
 Floats = NDArray[Any]

@@ -21,30 +21,29 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from scipy.special import gammaln
 
-from analytic.absorbing import total_rewards
-from analytic.conditions import discipline_of
-from analytic.formula import dependent
+from analytic.index.conditions import discipline_of
+from analytic.index.formula import dependent
+from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
-from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain, service_moves
 from analytic.indexing_queue.measures import size_of
 from analytic.indexing_queue.unordered_sojourns import delivery_moves, pushed_out
-from analytic.markov import birth_death
-from analytic.page_conditions import accessed_pages
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.absorbing import total_rewards
+from analytic.machinery.markov import birth_death
+from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.state_space import (
+    MOST_STATES,
+    Explored,
+    Move,
+    explore,
+)
+from analytic.machinery.transforms import jumps, mean_time, survival
 from analytic.pipeline.conditions import (
     MOST_SOLUTIONS,
     by_kind,
     kinds_of_pages,
 )
 from analytic.pipeline.random_pages import Freshness, RatesAndAges, Slopes
-from analytic.state_space import (
-    MOST_STATES,
-    Explored,
-    Move,
-    explore,
-    service_moves,
-)
-from analytic.transforms import jumps, mean_time, survival
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution

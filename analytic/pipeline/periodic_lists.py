@@ -20,14 +20,25 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse import csr_matrix, diags_array, eye_array, kron
 
-from analytic import page_conditions
-from analytic.absorbing import total_rewards
-from analytic.active_robots import most_active
-from analytic.formula import dependent
+from analytic.index import page_conditions
+from analytic.index.formula import dependent
+from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue.measures import size_of
 from analytic.indexing_queue.one_robot import DeliveredQueue, queue_of_one_robot
-from analytic.markov import stationary
-from analytic.page_conditions import accessed_pages
+from analytic.machinery.absorbing import total_rewards
+from analytic.machinery.active_robots import most_active
+from analytic.machinery.markov import stationary
+from analytic.machinery.state_space import MOST_STATES
+from analytic.machinery.transforms import (
+    complement,
+    exc,
+    excess,
+    log_transform,
+    matrix_transform,
+    mean_time,
+    moments,
+    time_weighted_transform,
+)
 from analytic.pipeline.conditions import (
     MOST_SOLUTIONS,
     MOST_WORK,
@@ -39,17 +50,6 @@ from analytic.pipeline.random_pages import (
     PageQueue,
     Slopes,
     queue_of_pages,
-)
-from analytic.state_space import MOST_STATES
-from analytic.transforms import (
-    complement,
-    exc,
-    excess,
-    log_transform,
-    matrix_transform,
-    mean_time,
-    moments,
-    time_weighted_transform,
 )
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic

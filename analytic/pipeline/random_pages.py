@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
-from analytic import conditions
-from analytic.formula import dependent
+from analytic.index import conditions
+from analytic.index.formula import dependent
+from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
 from analytic.indexing_queue.chain import rate_entries
 from analytic.indexing_queue.measures import size_of
-from analytic.page_conditions import accessed_pages
-from analytic.phase_type import PhaseLaw, moment
+from analytic.machinery.phase_type import PhaseLaw, moment
 from analytic.pipeline.conditions import MOST_WORK, kinds_of_pages
 from scenarios import Scenario
 from scenarios.arrays import Array

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from analytic.formula import Formula, Origin, Statement, Values, premise
+from analytic.index.formula import Formula, Origin, Statement, Values, premise
 from analytic.probing.grid import best_schedule, grid_error
 from analytic.probing.policies import (
     first_arrival_times,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.probing.formulas import few_cells, given_probes, probe_times, profile_of
 from analytic.probing.grid import (
     Schedule,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.probing.at_once import NoRoomError, Quota, divided_at_once
 from analytic.probing.budget import Division, Grids, divided
 from analytic.probing.formulas import few_cells, given_to_each

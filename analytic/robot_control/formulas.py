@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from analytic import conditions
-from analytic.formula import Formula, Values, dependent
+from analytic.index import conditions
+from analytic.index.formula import Formula, Values, dependent
 from analytic.robot_control import scenario_queue
 from analytic.robot_control.scenario_queue import measures_in
 from analytic.robot_control.static import static_cost, static_loss_rate, static_starvation

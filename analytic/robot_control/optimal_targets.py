@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.decision_process import evaluate, policy_iteration
-from analytic.optimum import Best
+from analytic.index.optimum import Best
+from analytic.machinery.decision_process import evaluate, policy_iteration
 from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
 from analytic.robot_control.target_rules import best_targets, is_covered, measures_of_targets
 from scenarios.sections import Costs

@@ -6,18 +6,18 @@ from functools import lru_cache
 
 import numpy as np
 
-from analytic import conditions
-from analytic.arrival_process import rates_at_speed_one
-from analytic.conditions import buffer_and_robots
-from analytic.formula import Condition, dependent
-from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
+from analytic.index import conditions
+from analytic.index.conditions import buffer_and_robots
+from analytic.index.formula import Condition, dependent
+from analytic.machinery.arrival_process import rates_at_speed_one
+from analytic.machinery.phase_type import PhaseLaw, as_phase_type, exponential_rate
+from analytic.machinery.robot_modes import choices_by_mode, modes_of
 from analytic.robot_control.switched_queue import (
     Levels,
     Measures,
     SwitchedQueue,
     measures_of_policy,
 )
-from analytic.robot_modes import choices_by_mode, modes_of
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.sections import Costs
@@ -109,6 +109,10 @@ def chain_fits(scenario: Scenario) -> str | None:
     """The chain of levels, active robots of each class and environment has at most 20000 states."""
     states = queue_of(scenario).states
     return None if states <= MOST_STATES else f"its chain has {states} states, limit {MOST_STATES}"
+
+
+PRICED: tuple[Condition, ...] = (conditions.priced, response_unpriced, chain_fits)
+"""Further conditions under which the best rule is known."""
 
 
 @dependent

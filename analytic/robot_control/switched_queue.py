@@ -1,9 +1,9 @@
 """The queue whose robots are switched on one at a time, as a decision process (talim2001).
 
-A state is a level with a mode of the robots (`analytic.robot_modes`), both after the event and its
-decision. Levels tell the phase of the page in service, too: level 0 is the empty queue, and with q
-pages and the service in phase j of m the level is ``1 + (q - 1) m + j``. The equations, and why
-they hold: docs/theory/switching.md.
+A state is a level with a mode of the robots (`analytic.machinery.robot_modes`), both after the
+event and its decision. Levels tell the phase of the page in service, too: level 0 is the empty
+queue, and with q pages and the service in phase j of m the level is ``1 + (q - 1) m + j``.
+The equations, and why they hold: docs/theory/switching.md.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, lil_matrix
 
-from analytic.decision_process import DecisionProcess, policy_iteration
-from analytic.markov import closed_classes, stationary, stationary_sparse
-from analytic.optimum import Best
-from analytic.phase_type import PhaseLaw
-from analytic.refusal import NoAnswerError
-from analytic.robot_modes import Modes
+from analytic.index.optimum import Best
+from analytic.machinery.decision_process import DecisionProcess, policy_iteration
+from analytic.machinery.markov import closed_classes, stationary, stationary_sparse
+from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.refusal import NoAnswerError
+from analytic.machinery.robot_modes import Modes
 from scenarios.arrays import Array, IntArray
-from scenarios.choices import NOBODY
+from scenarios.choices import NO_CLASS
 from scenarios.sections import Costs
 
 Indices = NDArray[np.integer[Any]]
@@ -283,11 +283,11 @@ class SwitchedQueue:
         leads = np.where(to >= 0, self.index[:, to], -1)
         possible = leads >= 0
         first = np.concatenate([[0], np.cumsum(possible.sum(axis=2))])
-        chosen = np.broadcast_to(np.arange(NOBODY, self.modes.more.shape[1]), possible.shape)
+        chosen = np.broadcast_to(np.arange(NO_CLASS, self.modes.more.shape[1]), possible.shape)
         return first, chosen[possible], leads[possible]
 
     def policy(self, wanted: IntArray) -> IntArray:
-        """The policy that switches on the class that is wanted, or `NOBODY`, shape `shape`.
+        """The policy that switches on the class that is wanted, or `NO_CLASS`, shape `shape`.
 
         Where that cannot be, nobody is, or in the empty queue without a robot the first class.
         """
@@ -312,10 +312,10 @@ class SwitchedQueue:
         """
         by_state = np.broadcast_to(targets, (self.modes.states, self.levels.number))
         by_mode = np.repeat(by_state, self.modes.combinations, axis=0).T
-        return self.policy(np.where(self.modes.active.sum(axis=1) < by_mode, 0, NOBODY))
+        return self.policy(np.where(self.modes.active.sum(axis=1) < by_mode, 0, NO_CLASS))
 
     def switched(self, policy: Indices) -> IntArray:
-        """The class that a policy switches on, or `NOBODY`, shape `shape`."""
+        """The class that a policy switches on, or `NO_CLASS`, shape `shape`."""
         return self.options[1][policy].reshape(self.shape)
 
     def targets(self, policy: Indices) -> IntArray:
@@ -323,7 +323,7 @@ class SwitchedQueue:
 
         Shape (states of the environment, levels).
         """
-        on = (self.switched(policy) != NOBODY).reshape(
+        on = (self.switched(policy) != NO_CLASS).reshape(
             len(self.levels.pages), self.modes.states, -1
         )
         longest: IntArray = np.logical_and.accumulate(on[..., :-1], axis=2).sum(axis=2).T
@@ -504,7 +504,7 @@ def best_policy(queue: SwitchedQueue, rewards: Rewards) -> Best[Indices]:
     Notes
     -----
     Policy iteration over all rules; ``min L V <= theta* <= max L V`` for the values V that it ends
-    with (`analytic.decision_process`).
+    with (`analytic.machinery.decision_process`).
     """
     process = queue.process(rewards)
     # where the search begins some robot is switched on wherever one rests

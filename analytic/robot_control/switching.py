@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic import conditions
-from analytic.formula import Condition, reason_against
-from analytic.optimum import NoOptimumError, Optimum, rule_optimum
-from analytic.phase_type import moment
+from analytic.index import conditions
+from analytic.index.formula import Condition, reason_against
+from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.machinery.phase_type import moment
 from analytic.robot_control import scenario_queue
 from analytic.robot_control.optimal_targets import MOST_GENERAL, solved, with_response
 from analytic.robot_control.switched_queue import Measures, SwitchedQueue
@@ -73,37 +73,72 @@ def switching_curves(targets: Indices, available: int) -> Curves:
 
 
 @dataclass(frozen=True)
-class SwitchingSearch:
-    """The optimal rule of a scenario.
+class SwitchingSearch(ABC):
+    """The best rule of a kind that switches on one robot at a time and recalls none.
 
     Attributes
     ----------
-    scenario : str
-        Its name.
-    time_unit : str
     queue : SwitchedQueue
-    costs : Costs
-    targets : ndarray of int, shape (levels,)
+    cost : float
+        Per unit time.
     lower_bound : float
-        No rule that switches on one robot at a time and recalls none costs less.
+        No rule that knows as much costs less.
     """
 
-    scenario: str
-    time_unit: str
+    written = "targets"
+    """What the file calls the rule."""
+
     queue: SwitchedQueue = field(repr=False)
-    costs: Costs = field(repr=False)
-    targets: Indices
+    cost: float
     lower_bound: float
 
-    @cached_property
-    def measures(self) -> Measures:
-        """What the rule does in the long run."""
-        return measures_of_targets(self.queue, self.targets)
-
     @property
-    def cost(self) -> float:
-        """Cost per unit time of the rule."""
-        return self.measures.cost(self.costs)
+    @abstractmethod
+    def decision(self) -> list[Any]:
+        """The rule as a scenario file has it."""
+
+    @abstractmethod
+    def table(self) -> Iterator[dict[str, Any]]:
+        """The rule, a row for each level or state."""
+
+    @abstractmethod
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the table should know."""
+
+    def optimum(self) -> Optimum:
+        """The search as the answer to `optimize`."""
+        rule = {self.written: self.decision}
+        return Optimum(
+            target="switching",
+            cost=self.cost,
+            lower_bound=self.lower_bound,
+            decision=rule,
+            changes={"activation": {"switching": rule}},
+            table=list(self.table()),
+            notes=self.notes(),
+            search=self,
+        )
+
+
+def targets_as_written(queue: SwitchedQueue, targets: Indices) -> list[Any]:
+    """Targets as a scenario file has them: a list, or one for each phase of the service."""
+    rows: list[list[int]] = queue.levels.by_phase(targets).tolist()
+    return rows[0] if all(row == rows[0] for row in rows) else rows
+
+
+@dataclass(frozen=True)
+class TargetSearch(SwitchingSearch):
+    """The best targets of robots that are alike.
+
+    Attributes
+    ----------
+    targets : ndarray of int, shape (levels,)
+    measures : Measures
+        What the rule does in the long run.
+    """
+
+    targets: Indices
+    measures: Measures = field(repr=False)
 
     @property
     def rows(self) -> list[list[int]]:
@@ -114,8 +149,7 @@ class SwitchingSearch:
     @property
     def decision(self) -> list[Any]:
         """The targets as a scenario file has them."""
-        rows = self.rows
-        return rows[0] if all(row == rows[0] for row in rows) else rows
+        return targets_as_written(self.queue, self.targets)
 
     def curves(self, phase: int = 0) -> Curves:
         """The two switching curves, in a phase of the service.
@@ -193,7 +227,7 @@ def check_size(queue: SwitchedQueue, costs: Costs) -> None:
         raise NoOptimumError(f"robots × levels² is {work:.2g}, limit {MOST_WORK:.0e}")
 
 
-def best_switching(scenario: Scenario) -> SwitchingSearch:
+def best_switching(scenario: Scenario) -> TargetSearch:
     """The optimal targets of a scenario.
 
     Parameters
@@ -217,16 +251,10 @@ def best_switching(scenario: Scenario) -> SwitchingSearch:
     check_size(queue, costs)
     plain = not costs.response
     best = solved(queue, queue.costs(costs)) if plain else with_response(queue, costs)
-    name = scenario.name
-    unit = scenario.time_unit
-    search = SwitchingSearch(name, unit, queue, costs, best.rule, best.lower)
     lower = best.lower
+    measures = measures_of_targets(queue, best.rule)
+    cost = measures.cost(costs)
     if not plain:  # another bound: the least cost without the response, and a response without wait
         without = solved(queue, queue.costs(costs)).lower
         lower = max(lower, without + costs.response * moment(queue.levels.service, 1))
-    return replace(search, lower_bound=min(max(lower, 0.0), search.cost))
-
-
-def switching_optimum(search: SwitchingSearch) -> Optimum:
-    """A search as the answer to `optimize`."""
-    return rule_optimum(search, {"targets": search.decision}, search.lower_bound)
+    return TargetSearch(queue, cost, min(max(lower, 0.0), cost), best.rule, measures)

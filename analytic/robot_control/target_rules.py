@@ -1,7 +1,8 @@
 """Target rules: their measures, and the best one where service is exponential without obsolescence.
 
-The optimum is that of `analytic.decision_process.policy_iteration` on the same queue, here by the
-structure of its chains (`analytic.robot_control.elimination`): for a million states in seconds.
+The optimum is that of `analytic.machinery.decision_process.policy_iteration` on the same queue,
+here by the structure of its chains (`analytic.robot_control.elimination`):
+for a million states in seconds.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ def target_gains(queue: SwitchedQueue, targets: Indices, rewards: list[Rewards])
 
 
 def target_drift(queue: SwitchedQueue, rewards: Rewards, values: Array) -> Array:
-    """``L V`` of `analytic.decision_process` for values of the shape (available + 1, levels).
+    """``L V`` of `analytic.machinery.decision_process`; values have shape (available + 1, levels).
 
     The entry of the empty queue without a robot, where nothing can happen, is not a number.
     """

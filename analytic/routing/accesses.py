@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analytic.arrival_process import interval_phases
+from analytic.machinery.arrival_process import interval_phases
+from analytic.machinery.transforms import exc, excess, lifted, log_transform, mean_time
 from analytic.routing.losses import gap_matrices
 from analytic.routing.spacing import Row, SpacingCosts, powers, scaled, tabulated
 from analytic.routing.words import cyclic_distances
-from analytic.transforms import exc, excess, lifted, log_transform, mean_time
 from scenarios.arrays import Array
 from scenarios.laws import Distribution
 from scenarios.processes import ArrivalProcess, gap_law

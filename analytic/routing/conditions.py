@@ -7,14 +7,14 @@ from collections import Counter
 
 import numpy as np
 
-from analytic import page_conditions
-from analytic.arrival_process import gap_order
-from analytic.conditions import every_access_delivers
-from analytic.formula import Condition, Reasons, dependent, obstacles, premise
-from analytic.markov import closed_classes
-from analytic.page_conditions import AccessedPages, accessed_pages
+from analytic.index import page_conditions
+from analytic.index.conditions import every_access_delivers
+from analytic.index.formula import Condition, Reasons, dependent, obstacles, premise
+from analytic.index.page_conditions import AccessedPages, accessed_pages
+from analytic.machinery.arrival_process import gap_order
+from analytic.machinery.markov import closed_classes
+from analytic.machinery.phase_type import exponential_rate, phase_count
 from analytic.page_refresh.hosts import hosts_never_wait
-from analytic.phase_type import exponential_rate, phase_count
 from analytic.routing.losses import arrival_period, dependent_gaps
 from analytic.routing.words import primitive_length
 from scenarios import Scenario

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from analytic import page_conditions
-from analytic.arrival_process import mean_rate
-from analytic.formula import Formula, Statement, Values
-from analytic.page_conditions import accessed_pages
+from analytic.index import page_conditions
+from analytic.index.formula import Formula, Statement, Values
+from analytic.index.page_conditions import accessed_pages
+from analytic.machinery.arrival_process import mean_rate
+from analytic.machinery.phase_type import PhaseLaw, as_phase_type, exponential_rate
+from analytic.machinery.transforms import mean_time, transform
 from analytic.page_refresh.formulas import freshness_measures
-from analytic.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from analytic.routing import conditions
 from analytic.routing.accesses import access_costs, dependent_obsolescence
 from analytic.routing.bounds import linear_bound
@@ -44,7 +45,6 @@ from analytic.routing.words import (
     primitive_length,
     server_losses,
 )
-from analytic.transforms import mean_time, transform
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.processes import gap_law

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.phase_type import PhaseLaw
 from analytic.routing.bounds import linear_bound
 from analytic.routing.losses import random_loss, survival_at, survival_row
 from analytic.routing.spacing import FIRST_LENGTH, LONGEST, SpacingCosts, falling_part

@@ -17,11 +17,11 @@ from functools import reduce
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic.arrival_process import embedded_period, gap_map, interval_phases
-from analytic.markov import stationary
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.arrival_process import embedded_period, gap_map, interval_phases
+from analytic.machinery.markov import stationary
+from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.transforms import log_transform, matrix_transform
 from analytic.routing.spacing import Entry, Row, SpacingCosts, powers, scaled, tabulated
-from analytic.transforms import log_transform, matrix_transform
 from scenarios.arrays import Array
 from scenarios.model import gaps_of
 from scenarios.processes import ArrivalProcess, gap_law

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analytic.formula import Condition
-from analytic.optimum import NoOptimumError, Optimum
-from analytic.page_conditions import accessed_pages, randomized_policy
+from analytic.index.formula import Condition
+from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.page_conditions import accessed_pages, randomized_policy
+from analytic.machinery.phase_type import as_phase_type
 from analytic.page_refresh import schedule_bound
-from analytic.phase_type import as_phase_type
 from analytic.routing import conditions
 from analytic.routing.accesses import access_costs
 from analytic.routing.bounds import is_attained, linear_bound

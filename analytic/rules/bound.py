@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from analytic.optimum import NoRuleError, Rule
+from analytic.index.optimum import NoRuleError, Rule
 
 _MOST = 100
 

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from analytic import conditions
-from analytic.conditions import buffer_and_robots
-from analytic.decision_process import Indices
-from analytic.formula import Condition, reason_against
-from analytic.optimum import NoOptimumError, Optimum, rule_optimum
-from analytic.refusal import NoAnswerError
+from analytic.index import conditions
+from analytic.index.conditions import buffer_and_robots
+from analytic.index.formula import reason_against
+from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.machinery.decision_process import Indices
+from analytic.machinery.refusal import NoAnswerError
+from analytic.machinery.robot_modes import as_written
 from analytic.robot_control.scenario_queue import (
     IN_ENVIRONMENT,
     OF_CLASSES,
-    chain_fits,
+    PRICED,
     prices_in,
     queue_of,
-    response_unpriced,
 )
 from analytic.robot_control.switched_queue import (
     Measures,
@@ -29,13 +29,13 @@ from analytic.robot_control.switched_queue import (
     best_policy,
     measures_of_policy,
 )
-from analytic.robot_modes import as_written
+from analytic.robot_control.switching import SwitchingSearch
 from analytic.rules.bound import Bound, cheapest_within, notes_of
 from analytic.rules.fixed import best_fixed_number, static_optimum
 from analytic.rules.of_process import BoundedProcess, Rate
 from scenarios import Scenario
 from scenarios.arrays import Array, IntArray
-from scenarios.choices import NOBODY
+from scenarios.choices import NO_CLASS
 from scenarios.sections import Robots
 from scenarios.text import told
 
@@ -52,49 +52,31 @@ def environment_seen(scenario: Scenario) -> str | None:
     return "the best choices are not known where robots.environment.seen = false"
 
 
-PRICED: tuple[Condition, ...] = (
-    conditions.priced,
-    response_unpriced,
-    environment_seen,
-    chain_fits,
-)
-"""Further conditions under which the best rule is known."""
-
-
 def names_of_classes(robots: Robots) -> list[str]:
     """The name of each class, or its number."""
     return [each.name or f"class {index}" for index, each in enumerate(robots.classes or ())]
 
 
 @dataclass(frozen=True)
-class ChoiceSearch:
-    """The best rule of a scenario.
+class ChoiceSearch(SwitchingSearch):
+    """The best choices of a class.
 
     Attributes
     ----------
-    scenario : str
-        Its name.
     time_unit : str
     classes : list of str
         Their names.
-    queue : SwitchedQueue
     policy : ndarray of int
         Of the decision process of the queue.
-    cost : float
-        Per unit time.
-    lower_bound : float
-        No rule that switches on one robot at a time and recalls none costs less.
     fixed : tuple or None
         The best fixed numbers of robots in words, and their cost, where they are known.
     """
 
-    scenario: str
+    written = "choices"
+
     time_unit: str
     classes: list[str]
-    queue: SwitchedQueue = field(repr=False)
     policy: IntArray = field(repr=False)
-    cost: float
-    lower_bound: float
     fixed: tuple[str, float] | None = None
 
     @cached_property
@@ -155,7 +137,7 @@ class ChoiceSearch:
 
     def name_of(self, choice: int) -> str:
         """The class that is switched on, in words."""
-        return "nobody" if choice == NOBODY else self.classes[choice]
+        return "nobody" if choice == NO_CLASS else self.classes[choice]
 
     def table(self) -> Iterator[dict[str, Any]]:
         """What the rule chooses in each state in which it is asked, and how often it is."""
@@ -209,7 +191,9 @@ def checked_queue(scenario: Scenario) -> SwitchedQueue:
     """
     plain = scenario.with_("activation", None)
     around = conditions.in_environment(scenario) is None
-    if reason := reason_against((IN_ENVIRONMENT if around else OF_CLASSES) + PRICED, plain):
+    if reason := reason_against(
+        (IN_ENVIRONMENT if around else OF_CLASSES) + (environment_seen, *PRICED), plain
+    ):
         raise NoOptimumError(reason)
     return queue_of(plain)
 
@@ -231,7 +215,6 @@ def best_choices_of(scenario: Scenario) -> ChoiceSearch:
     best = best_policy(queue, queue.costs(prices_in(scenario)))
     _, robots = buffer_and_robots(scenario)
     return ChoiceSearch(
-        scenario=scenario.name,
         time_unit=scenario.time_unit,
         classes=names_of_classes(robots),
         queue=queue,
@@ -273,22 +256,6 @@ def bounded_choices(scenario: Scenario, bound: Bound) -> tuple[ChoiceSearch, Bou
     return search, BoundedProcess(process, bound, priced, whole, process.first[1:] - 1)
 
 
-def optimal_choices(scenario: Scenario) -> Optimum:
-    """The best rule; the table has the states in which it is asked.
-
-    Raises
-    ------
-    NoOptimumError
-        As `best_choices_of`.
-    """
-    return choices_optimum(best_choices_of(scenario))
-
-
-def choices_optimum(search: ChoiceSearch) -> Optimum:
-    """A search as the answer to `optimize`."""
-    return rule_optimum(search, {"choices": search.decision}, search.lower_bound)
-
-
 def choices_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best rule that switches on robots of several classes and keeps a bound."""
     search, rules = bounded_choices(scenario, bound)
@@ -308,4 +275,4 @@ def choices_within(scenario: Scenario, bound: Bound) -> Optimum:
 
     notes = (active, *notes_of(found, bound, beside), occasions)
     gap = 0.0 if found.proved else None
-    return replace(choices_optimum(single), notes=notes, proved=found.proved, gap=gap)
+    return replace(single.optimum(), notes=notes, proved=found.proved, gap=gap)

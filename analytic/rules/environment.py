@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic import conditions
-from analytic.conditions import buffer_and_robots
-from analytic.formula import Condition, reason_against
-from analytic.optimum import Best, NoOptimumError, Optimum, rule_optimum
+from analytic.index.conditions import buffer_and_robots
+from analytic.index.formula import reason_against
+from analytic.index.optimum import Best, NoOptimumError
+from analytic.machinery.robot_modes import as_written
 from analytic.robot_control.scenario_queue import (
     IN_ENVIRONMENT,
-    chain_fits,
+    PRICED,
     queue_of,
-    response_unpriced,
 )
 from analytic.robot_control.switched_queue import (
     Measures,
@@ -27,9 +26,8 @@ from analytic.robot_control.switched_queue import (
     best_policy,
     measures_of_policy,
 )
-from analytic.robot_modes import as_written
+from analytic.robot_control.switching import SwitchingSearch
 from analytic.rules.unseen import (
-    UnseenOptimum,
     best_unseen,
     number_of_lists,
     too_many_lists,
@@ -41,14 +39,6 @@ Indices = NDArray[np.integer[Any]]
 _AT_ONCE = (10**5, 10**8)
 """Lists, and lists × (states of a level)³, up to which the best one is found beside the targets by
 state: a second."""
-
-PRICED: tuple[Condition, ...] = (
-    *IN_ENVIRONMENT,
-    conditions.priced,
-    response_unpriced,
-    chain_fits,
-)
-"""Conditions under which the best targets are known."""
 
 
 def best_seen(queue: SwitchedQueue, costs: Rewards) -> Best[Indices]:
@@ -66,40 +56,30 @@ def best_seen(queue: SwitchedQueue, costs: Rewards) -> Best[Indices]:
 
 
 @dataclass(frozen=True)
-class EnvironmentSearch:
-    """The best targets of a scenario, for each state of the environment and for all of them.
+class EnvironmentSearch(SwitchingSearch):
+    """The best targets for each state of the environment, and for all of them.
 
     Attributes
     ----------
-    scenario : str
-        Its name.
     time_unit : str
     sees : bool
         Whether the rule of the scenario sees the environment.
-    queue : SwitchedQueue
     seen : Best
-    unseen : UnseenOptimum or None
+    unseen : Best or None
         None where it was not searched for.
     """
 
-    scenario: str
     time_unit: str
     sees: bool
-    queue: SwitchedQueue
     seen: Best[Indices]
-    unseen: UnseenOptimum | None
+    unseen: Best[Indices] | None
 
     @property
     def targets(self) -> Indices:
         """The best targets of the rule that the scenario allows, shape (states, levels)."""
         if self.sees or self.unseen is None:
             return self.seen.rule
-        return np.tile(self.unseen.targets, (len(self.seen.rule), 1))
-
-    @property
-    def cost(self) -> float:
-        """Its cost per unit time."""
-        return self.seen.cost if self.sees or self.unseen is None else self.unseen.cost
+        return np.tile(self.unseen.rule, (len(self.seen.rule), 1))
 
     @property
     def measures(self) -> Measures:
@@ -122,7 +102,7 @@ class EnvironmentSearch:
             for e in states
             for j in phases
         ]
-        return named if self.unseen is None else [*named, ("unseen", self.unseen.targets)]
+        return named if self.unseen is None else [*named, ("unseen", self.unseen.rule)]
 
     def table(self) -> Iterator[dict[str, Any]]:
         """Targets of each level by state and unseen, and its probability under the decision."""
@@ -132,7 +112,7 @@ class EnvironmentSearch:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the table should know."""
-        bound = f"no rule that sees the environment costs less than {self.seen.lower:.10g}"
+        bound = f"no rule that sees the environment costs less than {self.lower_bound:.10g}"
         active = f"{self.measures.active.sum():.4g} active robots on average"
         if self.unseen is None:
             reason = too_many_lists(self.queue)
@@ -144,7 +124,7 @@ class EnvironmentSearch:
         share = 100 * saved / self.unseen.cost if self.unseen.cost else 0.0
         worth = f"seeing the environment is worth {saved:.6g} per {self.time_unit}, {share:.3g} %"
         costs = f"seen {self.seen.cost:.10g}, unseen {self.unseen.cost:.10g}"
-        best = f"unseen: the best of all {self.unseen.lists:,} lists of targets"
+        best = f"unseen: the best of all {number_of_lists(self.queue):,} lists of targets"
         return active, bound, f"{worth} of the cost unseen ({costs})", best
 
 
@@ -162,7 +142,7 @@ def best_targets_in_environment(scenario: Scenario) -> EnvironmentSearch:
         If there are no [costs], they have no exact value here, the chain is too large, or there are
         too many lists to be compared.
     """
-    if reason := reason_against(PRICED, scenario.with_("activation", None)):
+    if reason := reason_against(IN_ENVIRONMENT + PRICED, scenario.with_("activation", None)):
         raise NoOptimumError(reason)
     queue = queue_of(scenario)
     costs = queue.costs(scenario.prices)
@@ -171,16 +151,5 @@ def best_targets_in_environment(scenario: Scenario) -> EnvironmentSearch:
     at_once = too_many_lists(queue, *_AT_ONCE) is None
     unseen = best_unseen(queue, costs) if at_once or not sees else None
     seen = best_seen(queue, costs)
-    return EnvironmentSearch(scenario.name, scenario.time_unit, sees, queue, seen, unseen)
-
-
-def optimal_targets_in_environment(scenario: Scenario) -> Optimum:
-    """The best targets; the table has each level, with and without seeing the environment.
-
-    Raises
-    ------
-    NoOptimumError
-        As `best_targets_in_environment`.
-    """
-    search = best_targets_in_environment(scenario)
-    return rule_optimum(search, {"targets": search.decision}, search.seen.lower)
+    cost = seen.cost if sees or unseen is None else unseen.cost
+    return EnvironmentSearch(queue, cost, seen.lower, scenario.time_unit, sees, seen, unseen)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from analytic import conditions
-from analytic.arrival_process import delivery_modes
-from analytic.conditions import buffer_and_robots
-from analytic.formula import reason_against
+from analytic.index import conditions
+from analytic.index.conditions import buffer_and_robots
+from analytic.index.formula import reason_against
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.measures import service_and_patience, size_of
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
-from analytic.optimum import NoOptimumError, Optimum
-from analytic.progress import Progress
+from analytic.machinery.arrival_process import delivery_modes
+from analytic.machinery.progress import Progress
 from analytic.rules.bound import Bound
 from analytic.rules.listed import Compared, compare, first_cheapest
 from analytic.rules.searching import (

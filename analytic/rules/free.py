@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from analytic import conditions
-from analytic.decision_process import Indices
+from analytic.index import conditions
+from analytic.index.optimum import Best, NoOptimumError, Optimum
 from analytic.indexing_queue.measures import size_of
-from analytic.optimum import Best, NoOptimumError, Optimum
+from analytic.machinery.decision_process import Indices
+from analytic.machinery.transforms import mean_time
 from analytic.rules.bound import Bound, cheapest_within, notes_of
 from analytic.rules.free_process import (
     AS_GOOD,
@@ -23,7 +24,6 @@ from analytic.rules.free_process import (
 from analytic.rules.levels import RuleMap, Rung, best_levels, simpler_rules
 from analytic.rules.of_process import BoundedProcess, Rate
 from analytic.rules.searching import allowed_numbers
-from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.service_phases import seen_phases
 

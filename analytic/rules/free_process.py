@@ -2,9 +2,10 @@
 
 avrachenkov2011 compares threshold rules and believes them to be the best; nothing there bounds what
 another rule would save. Here every rule is admitted that switches robots freely and knows the state
-of the queue: an average-cost Markov decision process whose states are the levels and phases. What a
-policy iteration finds carries bounds that hold whatever it found (`analytic.decision_process`), and
-so bounds threshold rules, rules of the level and every other one that looks at the same states.
+of the queue: an average-cost Markov decision process whose states are the levels and phases. What
+policy iteration finds carries bounds that hold whatever it found
+(`analytic.machinery.decision_process`), and so bounds threshold rules, rules of the level and
+every other one that looks at the same states.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from math import nan
 import numpy as np
 from scipy.sparse import csr_matrix, diags_array
 
-from analytic import conditions
-from analytic.arrival_process import delivery_modes
-from analytic.conditions import buffer_and_robots, fleet_of
-from analytic.decision_process import DecisionProcess, Indices, evaluate, policy_iteration
-from analytic.formula import Condition, dependent, reason_against
+from analytic.index import conditions
+from analytic.index.conditions import buffer_and_robots, fleet_of
+from analytic.index.formula import Condition, dependent, reason_against
+from analytic.index.optimum import Best, NoOptimumError, Optimum
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.measures import service_and_patience, size_of, waiting_phases
 from analytic.indexing_queue.policy_costs import LevelRates, level_rates
-from analytic.optimum import Best, NoOptimumError, Optimum
+from analytic.machinery.arrival_process import delivery_modes
+from analytic.machinery.decision_process import DecisionProcess, Indices, evaluate, policy_iteration
 from analytic.rules.searching import COVERED, always
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -179,7 +180,7 @@ def queue_process(scenario: Scenario, numbers: Sequence[int]) -> QueueProcess:
     return QueueProcess(process, tuple(numbers), order, phases, top)
 
 
-def beside_the_best(optimum: Optimum, scenario: Scenario, numbers: Sequence[int]) -> Optimum:
+def runner_up(optimum: Optimum, scenario: Scenario, numbers: Sequence[int]) -> Optimum:
     """An optimum of rules that see less, with the bound of all rules and what it is above it.
 
     Parameters

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from analytic.index.optimum import Best, NoOptimumError, Optimum
 from analytic.indexing_queue.measures import top_level
-from analytic.optimum import Best, NoOptimumError, Optimum
 from analytic.rules.bound import Bound
 from analytic.rules.fixed import best_fixed_number
 from analytic.rules.free_process import (
     FreeRule,
     QueueProcess,
-    beside_the_best,
     best_free_rule,
     queue_process,
+    runner_up,
 )
 from analytic.rules.listed import compare, first_cheapest
 from analytic.rules.searching import (
@@ -120,7 +120,7 @@ def optimal_levels(scenario: Scenario) -> Optimum:
         proved=found.proved,
         gap=0.0 if found.proved else None,
     )
-    return beside_the_best(optimum, scenario, numbers)
+    return runner_up(optimum, scenario, numbers)
 
 
 _NOT_PROVED = (

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic import conditions
-from analytic.arrival_process import delivery_rates
+from analytic.index import conditions
+from analytic.machinery.arrival_process import delivery_rates
+from analytic.machinery.transforms import mean_time
 from analytic.rules.bound import Bound, Edge, Found, Point, cheapest_within, notes_of
-from analytic.transforms import mean_time
 from scenarios import Scenario
 from scenarios.arrays import Array
 

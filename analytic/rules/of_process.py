@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analytic.decision_process import DecisionProcess, Indices, policy_iteration
-from analytic.markov import closed_classes, stationary_sparse
+from analytic.machinery.decision_process import DecisionProcess, Indices, policy_iteration
+from analytic.machinery.markov import closed_classes, stationary_sparse
 from analytic.rules.bound import ALIKE, Bound, Edge, Point
 from scenarios.arrays import Array
 

@@ -12,10 +12,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analytic import conditions
-from analytic.arrival_process import delivery_modes
-from analytic.conditions import buffer_and_robots
-from analytic.formula import Condition, Formula, dependent, reason_against
+from analytic.index import conditions
+from analytic.index.conditions import buffer_and_robots
+from analytic.index.formula import Condition, Formula, dependent, reason_against
+from analytic.index.optimum import NoOptimumError
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.formulas import FORMULAS
 from analytic.indexing_queue.measures import (
@@ -25,7 +25,7 @@ from analytic.indexing_queue.measures import (
 )
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
 from analytic.indexing_queue.several_servers import size_of_servers
-from analytic.optimum import NoOptimumError
+from analytic.machinery.arrival_process import delivery_modes
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Threshold
 from scenarios.arrays import Array

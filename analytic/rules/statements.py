@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytic.formula import Statement
+from analytic.index.formula import Statement
 from analytic.rules.free_process import best_free_rule
 from analytic.rules.levels import best_levels
 from analytic.rules.thresholds import best_thresholds

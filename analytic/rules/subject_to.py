@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.pipeline.costs import prices_staleness
 from analytic.rules.bound import Bound
 from analytic.rules.fixed import fixed_within

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from analytic import conditions
-from analytic.optimum import Optimum
-from analytic.robot_control.switching import best_switching, switching_optimum
+from analytic.index import conditions
+from analytic.index.optimum import Optimum
+from analytic.robot_control.switching import best_switching
 from analytic.rules.bound import Bound
-from analytic.rules.choices import choices_within, optimal_choices
-from analytic.rules.environment import optimal_targets_in_environment
+from analytic.rules.choices import best_choices_of, choices_within
+from analytic.rules.environment import best_targets_in_environment
 from analytic.rules.targets import targets_within
 from scenarios import Scenario
 
@@ -21,10 +21,10 @@ def optimal_switching(scenario: Scenario) -> Optimum:
         As `best_switching`, `best_targets_in_environment` or `best_choices_of`.
     """
     if scenario.robots is not None and conditions.robots_unlike(scenario) is None:
-        return optimal_choices(scenario)
+        return best_choices_of(scenario).optimum()
     if conditions.in_environment(scenario) is None:
-        return optimal_targets_in_environment(scenario)
-    return switching_optimum(best_switching(scenario))
+        return best_targets_in_environment(scenario).optimum()
+    return best_switching(scenario).optimum()
 
 
 def switching_within(scenario: Scenario, bound: Bound) -> Optimum:

@@ -14,15 +14,15 @@ from itertools import product
 
 import numpy as np
 
-from analytic.optimum import NoOptimumError, Optimum
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.robot_control.optimal_targets import solved
 from analytic.robot_control.switched_queue import Measures, Rewards, SwitchedQueue
 from analytic.robot_control.switching import (
     Indices,
-    SwitchingSearch,
+    TargetSearch,
     check_size,
     queue_of,
-    switching_optimum,
+    targets_as_written,
 )
 from analytic.robot_control.target_rules import measures_of_targets
 from analytic.rules.bound import ALIKE, Bound, Edge, Point, cheapest_within, notes_of
@@ -147,13 +147,14 @@ def _changes(levels: int) -> Iterator[Indices]:
 def targets_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best targets that keep a bound."""
     rules = BoundedTargets(scenario, bound)
-
     found = cheapest_within(rules, bound, lambda targets: f"targets = {targets.tolist()}")
-    named = scenario.name, scenario.time_unit, rules.queue, scenario.prices
 
-    def search(targets: Indices) -> SwitchingSearch:
-        return SwitchingSearch(*named, targets, found.lower)
+    def words(targets: Indices) -> str:
+        return f"targets = {targets_as_written(rules.queue, targets)}"
 
-    single = search(found.single.rule)
-    notes = notes_of(found, bound, lambda targets: f"targets = {search(targets).decision}")
-    return replace(switching_optimum(single), notes=(single.notes()[0], *notes))
+    targets = found.single.rule
+    measures = measures_of_targets(rules.queue, targets)
+    cost = measures.cost(scenario.prices)
+    single = TargetSearch(rules.queue, cost, found.lower, targets, measures)
+    notes = (single.notes()[0], *notes_of(found, bound, words))
+    return replace(single.optimum(), notes=notes)

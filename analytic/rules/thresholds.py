@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.indexing_queue.measures import top_level
-from analytic.optimum import NoOptimumError, Optimum
 from analytic.rules.bound import Bound
-from analytic.rules.free_process import beside_the_best
+from analytic.rules.free_process import runner_up
 from analytic.rules.listed import compare
 from analytic.rules.searching import (
     NON_INCREASING,
@@ -262,7 +262,7 @@ def optimal_thresholds(scenario: Scenario) -> Optimum:
         priced = ", or with [costs] staleness" if scenario.pages else ""
         least = "at least one robot at every level, as in avrachenkov2011"
         notes = (f"{least}; none is tried where the file's own rule lists 0{priced}", *notes)
-    return beside_the_best(threshold_optimum(search, notes), scenario, search.numbers)
+    return runner_up(threshold_optimum(search, notes), scenario, search.numbers)
 
 
 class Searched(Protocol):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.optimum import NoOptimumError
+from analytic.index.optimum import Best, NoOptimumError
 from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
 from scenarios.arrays import Array
 
@@ -35,22 +35,6 @@ _NEAR = 1e-6
 
 _MOST_NEAR = 100
 """So many of them at most."""
-
-
-class UnseenOptimum(NamedTuple):
-    """The best list, and its cost per unit time.
-
-    Attributes
-    ----------
-    targets : ndarray of int, shape (levels,)
-    cost : float
-    lists : int
-        Lists that were compared.
-    """
-
-    targets: Indices
-    cost: float
-    lists: int
 
 
 class _Node(NamedTuple):
@@ -102,7 +86,7 @@ def too_many_lists(
     return None
 
 
-def best_unseen(queue: SwitchedQueue, costs: Rewards) -> UnseenOptimum:
+def best_unseen(queue: SwitchedQueue, costs: Rewards) -> Best[Indices]:
     """The best of all lists of targets, one for all states of the environment.
 
     Parameters
@@ -133,7 +117,7 @@ def best_unseen(queue: SwitchedQueue, costs: Rewards) -> UnseenOptimum:
         for targets in sorted(map(tuple, every[near].tolist()))
     ]
     cost, targets = min(exact, key=lambda each: each[0])
-    return UnseenOptimum(np.array(targets), cost, number_of_lists(queue))
+    return Best(np.array(targets), cost, cost)
 
 
 class _Blocks:

@@ -15,7 +15,7 @@ import click
 from rich.markup import escape
 from rich.table import Column
 
-from analytic.bibliography import ORIGINS, REFERENCES
+from analytic.index.bibliography import ORIGINS, REFERENCES
 from crawlsim.cli.options import JSON, command, option, takes
 from crawlsim.cli.tables import new_table, print_json, show_table
 from scenarios.base import one_of

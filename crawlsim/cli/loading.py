@@ -12,7 +12,6 @@ from scenarios import Scenario, ScenarioError, load
 from scenarios.activation import Free, Levels, Optimal, These
 from scenarios.base import most_like
 from scenarios.files import parse_value, value_text
-from scenarios.open_decisions import leaves_something_open
 from scenarios.sections import Period, Times
 from scenarios.text import shortened, told, units
 
@@ -81,6 +80,22 @@ def _optimal_key(scenario: Scenario) -> str:
     if scenario.probing is None:
         return "servers.routing"
     return "probing.policy" if scenario.probing.policy == "optimal" else "probing.split"
+
+
+def leaves_something_open(scenario: Scenario) -> bool:
+    """Whether anything is "optimal", or probe times are given by a policy.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
+    accessing = scenario.robots.accessing if scenario.robots else None
+    return (
+        (accessing is not None and accessing.unresolved is not None)
+        or isinstance(scenario.activation, Optimal)
+        or (scenario.servers is not None and scenario.servers.routing == "optimal")
+        or (scenario.probing is not None and not isinstance(scenario.probing.policy, Times))
+    )
 
 
 def is_to_decide(scenario: Scenario) -> bool:

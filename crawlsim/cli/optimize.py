@@ -42,7 +42,7 @@ from scenarios.text import half_width, number, shortened, visible
 
 if TYPE_CHECKING:
     from analytic import Optimum
-    from crawlsim.searching import Asked
+    from crawlsim.searching import SearchRequest
 
 _RECORD = (
     *("target", "cost", "lower_bound", "decision", "horizon"),
@@ -142,14 +142,14 @@ def optimize(
     routing      which server should get the next packet
     probes       when a changing source should be probed
     """  # noqa: D301  # click takes the character itself
-    from analytic.targets import require_target
-    from crawlsim.searching import Asked
+    from analytic.index.targets import require_target
+    from crawlsim.searching import SearchRequest
 
     require_target(target, "--target")
     scenarios = load_scenarios(sources, changes, seed)
     files = _claimed(out, figure, target, scenarios, force)
     options = RunOptions(**where, as_json=as_json)
-    asked = Asked(
+    asked = SearchRequest(
         kind=kind,
         subject_to=subject_to,
         indifference=indifference,
@@ -182,7 +182,7 @@ def _no_figure(figure: str, target: str) -> ScenarioError:
 
 
 def _best(
-    scenario: Scenario, target: str, asked: Asked, options: RunOptions, figure: str | None
+    scenario: Scenario, target: str, asked: SearchRequest, options: RunOptions, figure: str | None
 ) -> Optimum:
     """The best decision; workers and a progress bar are there once something is simulated.
 

@@ -283,7 +283,7 @@ def prediction_records(
     predictions: Sequence[Prediction], others: Sequence[NotApplicable]
 ) -> list[dict[str, Any]]:
     """The predictions for JSON; a time to recover that is not defined is null."""
-    from analytic.course.recovery import NOTHING
+    from analytic.transient.recovery import NOTHING
 
     undefined = [
         {

@@ -186,7 +186,7 @@ def _corrected(results: Results) -> Results:
 
 
 def _warn_of_short_warmup(scenario: Scenario) -> None:
-    from analytic.start_up import remembered_starts
+    from analytic.transient.start_up import remembered_starts
 
     warmup = scenario.run.warmup
     unit = scenario.time_unit

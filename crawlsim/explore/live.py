@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytic.crosscheck import ROUNDING
+from analytic.verdicts.crosscheck import ROUNDING
 from crawlsim.explore.always_valid import errors_to_each_side
 from crawlsim.explore.theory import Key
 from scenarios import Scenario, ScenarioError

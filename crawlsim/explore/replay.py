@@ -1,13 +1,14 @@
-"""One page that replays what was watched, without a server."""
+"""What was watched, to keep: a page that replays it without a server, and the estimates as CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
 from markupsafe import Markup
 
+from crawlsim.cli.output import csv_chunks
 from crawlsim.cli.tables import json_text
 from crawlsim.report.pages import rendered
 from crawlsim.report.words import name_of, number
@@ -18,6 +19,11 @@ _MODULES = ("numbers.js", "svg.js", "course.js")
 """What the live page draws with."""
 
 _PLAYED = ("estimate", "low", "high", "always_low", "always_high", "verdict")
+
+_COLUMNS = (
+    *("measure", "subject", "estimate", "low", "high", "always_low", "always_high"),
+    *("theory", "verdict"),
+)
 
 
 def replay(
@@ -68,3 +74,22 @@ def _within(module: str) -> str:
     """A module as a part of one script, which imports nothing."""
     lines = (line for line in module.splitlines() if not line.startswith("import "))
     return "\n".join(line.removeprefix("export ") for line in lines)
+
+
+def csv_of(events: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The lesson's own measure after each number of replications, then the others after the last.
+
+    Parameters
+    ----------
+    events : sequence of dict
+        As the page gets them.
+    """
+    return csv_chunks(("replications", *_COLUMNS), _rows(events))
+
+
+def _rows(events: Sequence[dict[str, Any]]) -> Iterable[tuple[Any, ...]]:
+    for event in events:
+        own, *others = event["estimates"]
+        yield event["n"], *(own[name] for name in _COLUMNS)
+    for row in others if events else ():
+        yield events[-1]["n"], *(row[name] for name in _COLUMNS)

@@ -35,9 +35,8 @@ from crawlsim.explore.asking import MOST, SIDES, Asked, Refused, asked_for, whol
 from crawlsim.explore.lesson import Opened, library
 from crawlsim.explore.lesson_record import knob_records, lesson_record
 from crawlsim.explore.live import Run, require_short, simulate_some
-from crawlsim.explore.replay import replay
+from crawlsim.explore.replay import csv_of, replay
 from crawlsim.explore.sides import Sides
-from crawlsim.explore.tables import csv_of
 from crawlsim.explore.theory import Theory, theory_of
 from crawlsim.explore.typeset import formula_record
 from crawlsim.explore.watching import Watched, event_record

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from analytic.crosscheck import Comparison
+from analytic.verdicts.crosscheck import Comparison
 from crawlsim.report.drawing import SIMULATED, THEORY, legend_above, panel, plain
 from crawlsim.report.words import with_unit
 from scenarios import Results, Scenario

@@ -15,7 +15,7 @@ from analytic.pipeline.best_robots import BestTargets
 from analytic.pipeline.best_thresholds import BestThresholds
 from analytic.probing.search import ProbeSearch
 from analytic.probing.shared import BudgetSearch
-from analytic.robot_control.switching import SwitchingSearch
+from analytic.robot_control.switching import TargetSearch
 from analytic.routing.search import WordSearch
 from analytic.rules.choices import ChoiceSearch
 from analytic.rules.environment import EnvironmentSearch
@@ -125,13 +125,13 @@ def plot_static_costs(search: StaticSearch, ax: Axes | None = None) -> Axes:
 
 
 def plot_switching_policy(
-    search: SwitchingSearch, event: str, ax: Axes | None = None, phase: int = 0
+    search: TargetSearch, event: str, ax: Axes | None = None, phase: int = 0
 ) -> Axes:
     """Where the optimal rule switches a robot on, as in Figures 2 to 4 of talim2001.
 
     Parameters
     ----------
-    search : SwitchingSearch
+    search : TargetSearch
         Of `analytic.optimize(scenario, "switching").search`.
     event : {"service", "delivery"}
         The paper's s = 0 and s = 1.
@@ -159,12 +159,12 @@ def plot_switching_policy(
     return ax
 
 
-def plot_switching_curves(search: SwitchingSearch, ax: Axes | None = None) -> Axes:
+def plot_switching_curves(search: TargetSearch, ax: Axes | None = None) -> Axes:
     """The two switching curves of the optimal rule, of the first phase of the service.
 
     Parameters
     ----------
-    search : SwitchingSearch
+    search : TargetSearch
         Of `analytic.optimize(scenario, "switching").search`.
     ax : Axes, optional
         Where to draw; a new figure otherwise.
@@ -348,7 +348,7 @@ def _ticks(count: int, last: bool) -> list[float]:
 
 
 def _plot_switching(
-    search: SwitchingSearch | BestTargets | EnvironmentSearch | ChoiceSearch,
+    search: TargetSearch | BestTargets | EnvironmentSearch | ChoiceSearch,
     ax: Axes | None = None,
 ) -> Axes:
     """The figure of the best switching rule: its curves, or its targets where there are none."""

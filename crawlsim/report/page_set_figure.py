@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
-from analytic.formula import Prediction
+from analytic.index.formula import Prediction
 from crawlsim.report.drawing import THEORY, legend_above, panel
 from scenarios import Results
 

@@ -13,11 +13,11 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
-from analytic.bibliography import REFERENCES
-from analytic.crosscheck import Comparison, overall, scope_of
-from analytic.formula import Prediction
-from analytic.law_check import LawComparison, with_laws
-from analytic.predictions import NotApplicable
+from analytic.index.bibliography import REFERENCES
+from analytic.index.formula import Prediction
+from analytic.index.predictions import NotApplicable
+from analytic.verdicts.crosscheck import Comparison, overall, scope_of
+from analytic.verdicts.law_check import LawComparison, with_laws
 from crawlsim.report.course_figures import SHOWN, interventions_in_words, plot_course
 from crawlsim.report.drawing import svg_text
 from crawlsim.report.page_set_figure import is_measured, plot_page_set

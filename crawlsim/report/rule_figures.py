@@ -15,7 +15,7 @@ from crawlsim.report.drawing import COLOURS, panel, plain, whole_numbers
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Switching
 from scenarios.arrays import IntArray
-from scenarios.choices import NOBODY, active_by_class, choices_of, class_sizes, tables_of
+from scenarios.choices import NO_CLASS, active_by_class, choices_of, class_sizes, tables_of
 
 NEVER_ASKED = -2
 """Marks a state in which a rule is never asked."""
@@ -112,7 +112,7 @@ def draw_choices(
     Parameters
     ----------
     chosen : ndarray of int, shape (levels, combinations)
-        A class, `NOBODY`, or `NEVER_ASKED`.
+        A class, `NO_CLASS`, or `NEVER_ASKED`.
     active : ndarray of int, shape (combinations, classes)
     classes : sequence of str
     title : str
@@ -120,12 +120,12 @@ def draw_choices(
     """
     least = max(1.2, 0.9 + min(0.2 * len(active), _TALLEST))
     ax = panel(ax, "pages in the system", f"active {', '.join(map(plain, classes))}", least)
-    names = {NOBODY: "nobody"}
+    names = {NO_CLASS: "nobody"}
     names |= {kind: f"{plain(name)} switched on" for kind, name in enumerate(classes)}
     colours = [_NOBODY_ON, *(COLOURS[kind % len(COLOURS)] for kind in range(len(classes)))]
     cells = np.ma.masked_equal(chosen.T, NEVER_ASKED)
     last = len(colours) - 1
-    ax.imshow(cells - NOBODY, cmap=ListedColormap(colours), vmin=0, vmax=last, **_CELLS)
+    ax.imshow(cells - NO_CLASS, cmap=ListedColormap(colours), vmin=0, vmax=last, **_CELLS)
     for name, colour in zip(names.values(), colours, strict=True):
         ax.plot([], [], "s", color=colour, ms=7, label=name)
     if (chosen == NEVER_ASKED).any():

@@ -13,11 +13,11 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from analytic.crosscheck import Comparison
-from analytic.formula import Prediction
-from analytic.law_check import LAW_TOLERANCE, LawComparison
+from analytic.index.formula import Prediction
 from analytic.probing import Profile, probe_times, times_of_each
 from analytic.routing import cyclic_distances, spacing_cost
+from analytic.verdicts.crosscheck import Comparison
+from analytic.verdicts.law_check import LAW_TOLERANCE, LawComparison
 from crawlsim.report.drawing import (
     COLOURS,
     MANY_POINTS,

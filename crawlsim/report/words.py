@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analytic.crosscheck import RELATIVE_TOLERANCE, Comparison
-from analytic.law_check import LawComparison
-from analytic.significance import POWER
+from analytic.verdicts.crosscheck import RELATIVE_TOLERANCE, Comparison
+from analytic.verdicts.law_check import LawComparison
+from analytic.verdicts.significance import POWER
 from crawlsim.summary import TOO_RARE
 from scenarios.measures import MEASURES, Subject
 

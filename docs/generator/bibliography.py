@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytic.bibliography import REFERENCES
+from analytic.index.bibliography import REFERENCES
 from crawlsim.formula_index import INDEX
 from generator.markdown import heading, linked, page, plain
 from generator.works import WORKS

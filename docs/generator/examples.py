@@ -6,7 +6,7 @@ import shlex
 from functools import cache
 
 from analytic import Formula, Statement
-from analytic.formula import is_covered
+from analytic.index.formula import is_covered
 from papers.rows import TITLES, rows_of
 from scenarios import Scenario, library_names, load
 

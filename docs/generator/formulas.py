@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from analytic.bibliography import ORIGINS, REFERENCES
-from analytic.formula import Condition
+from analytic.index.bibliography import ORIGINS, REFERENCES
+from analytic.index.formula import Condition
 from crawlsim.formula_index import INDEX
 from generator.examples import Result, example_of
 from generator.figures import figure_of

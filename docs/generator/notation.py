@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from analytic.notation import NOTATION
+from analytic.index.notation import NOTATION
 from generator.markdown import heading, page, plain, table
 from papers.rows import TITLES
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytic.bibliography import REFERENCES
+from analytic.index.bibliography import REFERENCES
 from generator.markdown import code, heading, linked, page, plain, table, toctree
 from papers.rows import STATUSES, TITLES, Row, counts_of, rows_of
 

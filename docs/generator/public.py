@@ -13,9 +13,8 @@ from typing import Any
 def packages() -> tuple[str, ...]:
     """The packages of which every name in `__all__` is documented."""
     below = import_module("analytic")
-    subjects = [
-        f"analytic.{each.name}" for each in pkgutil.iter_modules(below.__path__) if each.ispkg
-    ]
+    named = (f"analytic.{each.name}" for each in pkgutil.iter_modules(below.__path__) if each.ispkg)
+    subjects = [each for each in named if hasattr(import_module(each), "__all__")]
     return ("scenarios", "sim", "analytic", *subjects, "crawlsim")
 
 

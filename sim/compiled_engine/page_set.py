@@ -100,14 +100,14 @@ def simulate_page_set(scenario: Scenario, replication: int, seed: int) -> Tally:
     robots = sum(len(each.states) for each in rows) - ACCESS
     needs = np.ones(ACCESS + robots, dtype=np.int64)
     needs[DISCOVERY] = scenario.page_set.discovery != "at-birth"
-    supply = RandomNumbers(rows, needs)
-    pages = _new_page_set(scenario, robots, at_start, supply)
+    random_numbers = RandomNumbers(rows, needs)
+    pages = _new_page_set(scenario, robots, at_start, random_numbers)
     streams = own.stream("change"), own.stream("accessing")
-    supply.refill()
+    random_numbers.refill()
     while not advance_page_set(pages, *streams):
         if not pages.state.free:
             require_a_short_list(scenario, len(pages.page))
-        supply.refill()
+        random_numbers.refill()
         pages = _with_room(pages)
     window = run.horizon - run.warmup
     counted = PageSetTally(**{name: getattr(pages.counted, name).item() for name in _COUNTED})
@@ -135,7 +135,9 @@ def _rows(scenario: Scenario, own: Streams, births: Any) -> list[Rows]:
     return rows
 
 
-def _new_page_set(scenario: Scenario, robots: int, at_start: int, supply: RandomNumbers) -> PageSet:
+def _new_page_set(
+    scenario: Scenario, robots: int, at_start: int, random_numbers: RandomNumbers
+) -> PageSet:
     section, run = scenario.page_set, scenario.run
     assert section is not None
     assert scenario.robots is not None
@@ -176,7 +178,7 @@ def _new_page_set(scenario: Scenario, robots: int, at_start: int, supply: Random
         unknown=np.recarray(_FEWEST, _UNKNOWN),
         carried=carried,
         ends=new_alarms(robots),
-        times=supply.times,
+        times=random_numbers.times,
     )
 
 

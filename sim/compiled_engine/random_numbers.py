@@ -163,7 +163,7 @@ def _one_by_one(draw: Callable[..., float]) -> Callable[..., None]:
 
 
 class _Part(NamedTuple):
-    """The rows of one law in a supply: what refills them, from what, and how long a number took."""
+    """The rows of one law: what refills them, from what, and how long a number took."""
 
     refill: Callable[..., int]
     given: tuple[Any, ...]

@@ -89,25 +89,25 @@ def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     run = scenario.run
     services = [own("service", server) for server in range(len(scenario.servers.laws))]
     streams = [*services, own("arrival")]
-    supply = _supply(scenario.servers, streams)
+    random_numbers = _random_numbers(scenario.servers, streams)
     routing = own("routing")
-    servers = _new_servers(scenario, supply)
-    supply.refill()
+    servers = _new_servers(scenario, random_numbers)
+    random_numbers.refill()
     begin_servers(servers)
     while not advance_servers(servers, routing):
-        supply.refill()
+        random_numbers.refill()
     tally = Tally(window=run.horizon - run.warmup, servers=_tally(servers))
     tally.check(run.horizon, robots=0)
     return tally
 
 
-def _supply(section: ServersSection, streams: list[Any]) -> RandomNumbers:
+def _random_numbers(section: ServersSection, streams: list[Any]) -> RandomNumbers:
     processes = [*section.laws, section.arrivals]
     rows = [rows_of(process, own) for process, own in zip(processes, streams, strict=True)]
     return RandomNumbers(rows, np.ones(len(rows), dtype=np.int64))
 
 
-def _new_servers(scenario: Scenario, supply: RandomNumbers) -> Servers:
+def _new_servers(scenario: Scenario, random_numbers: RandomNumbers) -> Servers:
     assert scenario.servers is not None
     section = scenario.servers
     run = scenario.run
@@ -125,7 +125,7 @@ def _new_servers(scenario: Scenario, supply: RandomNumbers) -> Servers:
         ),
         server=server,
         ends=new_alarms(len(server)),
-        times=supply.times,
+        times=random_numbers.times,
         period=np.array(routing.root if isinstance(routing, Period) else [], dtype=np.int64),
         cumulative=np.array(rules.cumulative(routing.root))
         if isinstance(routing, Random)

@@ -13,8 +13,8 @@ from profiles import examples
 import sim
 from analytic import FORMULAS, optimize, predict
 from analytic.laws.geometric_sum import GeometricSum
+from analytic.machinery.transforms import excess, log_transform, mean_time
 from analytic.page_refresh.obsolescence import failing_obsolescence, randomized_obsolescence
-from analytic.transforms import excess, log_transform, mean_time
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.laws import Deterministic, Erlang, PhaseType
 from sim.simpy_engine import simulate

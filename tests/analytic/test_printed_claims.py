@@ -18,6 +18,7 @@ from test_golden_costs import shifted
 
 import sim
 from analytic import Prediction, compare, predict
+from analytic.machinery.transforms import exc, log_transform, transform
 from analytic.page_refresh import (
     WORST_GOLDEN_RATIO,
     cyclic_obsolescence,
@@ -26,7 +27,6 @@ from analytic.page_refresh import (
     randomized_obsolescence,
     worst_golden_cost,
 )
-from analytic.transforms import exc, log_transform, transform
 from papers.coffman1998 import golden_limit, golden_obsolescence
 from scenarios import load, scenario_from
 from scenarios.accessing.golden_ratio import largest_remainder

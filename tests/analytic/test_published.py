@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from analytic import predict
-from analytic.phase_type import as_phase_type, moment
+from analytic.machinery.phase_type import as_phase_type, moment
 from scenarios import Scenario, load
 from scenarios.measures import Subject
 

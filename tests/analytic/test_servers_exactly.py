@@ -11,7 +11,7 @@ from scipy.special import gammainc
 from systems import EVERY_KIND, queue
 
 import analytic
-from analytic.conditions import poisson_parameters
+from analytic.index.conditions import poisson_parameters
 from analytic.indexing_queue import chain_of, sojourn_quantiles
 from analytic.indexing_queue.erlang import (
     erlang_a_throughput,

@@ -10,9 +10,9 @@ import pytest
 from scipy.linalg import expm
 
 from analytic import predict
-from analytic.active_robots import robots_at
-from analytic.conditions import independent_services, service_law
-from analytic.markov import stationary
+from analytic.index.conditions import independent_services, service_law
+from analytic.machinery.active_robots import robots_at
+from analytic.machinery.markov import stationary
 from scenarios import Scenario, library_names, load, scenario_from
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Mixture

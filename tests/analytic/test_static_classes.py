@@ -14,9 +14,9 @@ from profiles import examples
 
 import analytic
 import sim
-from analytic.optimum import NoOptimumError
+from analytic.index.optimum import NoOptimumError
 from analytic.rules.fixed import best_fixed_number
-from crawlsim.searching import Asked, next_best
+from crawlsim.searching import SearchRequest, next_best
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from sim import compiled_engine, simpy_engine
 
@@ -260,7 +260,7 @@ def test_a_simulated_search_tries_vectors() -> None:
     scenario = queue([0.5, 0.2], [1, 2], [0.05, 0.01], 2, 0.3).with_(changes)
     with pytest.raises(NoOptimumError):
         best_fixed_number(scenario)
-    found = next_best(scenario, "static", Asked(indifference=0.2, first=10))
+    found = next_best(scenario, "static", SearchRequest(indifference=0.2, first=10))
     assert found.kind == "simulated"
     assert [row["robots"] for row in found.table] == [[a, b] for a in range(2) for b in range(3)]
     assert scenario.with_(found.changes).activation is not None

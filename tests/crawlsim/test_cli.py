@@ -310,7 +310,7 @@ def test_the_index_has_bounds_and_algorithms_that_predict_nothing(crawlsim: Any)
 def test_the_index_says_which_formulas_the_papers_print(crawlsim: Any) -> None:
     """Of avrachenkov2011 no formula can be read in the text at hand."""
     from analytic import FORMULAS
-    from analytic.bibliography import ORIGINS
+    from analytic.index.bibliography import ORIGINS
 
     assert {formula.origin for formula in FORMULAS} == set(ORIGINS)
     _, out, _ = crawlsim("formulas", "avrachenkov2011", "--json")
@@ -488,7 +488,7 @@ def test_the_wheel_holds_the_packages_and_the_library(tmp_path: Path) -> None:
     assert names == library_names()
     assert "talim2001:" in said("-m", "crawlsim", "paper", "talim2001")
     assert {path.stem for path in (target / "papers").glob("*.csv")} == set(TITLES)
-    code = "from analytic.notation import NOTATION; print(NOTATION['talim2001']['K'])"
+    code = "from analytic.index.notation import NOTATION; print(NOTATION['talim2001']['K'])"
     assert "buffer" in said("-c", code)
     assert "SIGMETRICS" in said("-m", "crawlsim", "formulas", "talim2001")
     for part in ("report/template.html", "report/colours.css", "explore/lessons/peeking.toml"):

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 from numpy.typing import NDArray
 
-from analytic import progress
+from analytic.machinery import progress
 from analytic.page_refresh import best_shares
 from crawlsim import page_files
 from scenarios.laws import Deterministic

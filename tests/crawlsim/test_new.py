@@ -80,7 +80,7 @@ def test_every_help_has_an_example_and_what_comes_next(crawlsim: Any, name: str)
 
 
 def test_the_help_of_optimize_explains_every_target(crawlsim: Any) -> None:
-    from analytic.targets import TARGETS
+    from analytic.index.targets import TARGETS
 
     _, out, _ = crawlsim("optimize", "--help")
     explained = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]

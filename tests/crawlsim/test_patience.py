@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from test_indexing_queue import H2, queue, stale
 
-from analytic import progress
 from analytic.indexing_queue import (
     chain_of,
     closure,
     solution,
     solve_chain,
 )
+from analytic.machinery import progress
 from analytic.rules import searching
 from crawlsim.cli import main
 from scenarios import compiling, dumps

@@ -14,7 +14,7 @@ import pytest
 import crawlsim as program
 from analytic import optimize, predict
 from crawlsim import searching
-from crawlsim.searching import Asked, Family, Simulated, next_best
+from crawlsim.searching import Family, SearchRequest, Simulated, next_best
 from experiments.choosing import controlled_queue, of_search
 from scenarios import ScenarioError, load
 from sim.estimates import choosing as procedure
@@ -110,7 +110,7 @@ def test_rules_see_the_same_random_numbers() -> None:
         (0,): {"static": 2},
         (1,): {"threshold": {"robots": [2, 1], "at": [4]}},
     }
-    simulated = Simulated(scenario, rules, Asked(), 0)
+    simulated = Simulated(scenario, rules, SearchRequest(), 0)
     one, other = (simulated.values(point, 0, 10) for point in rules)
     assert np.array_equal(one, other)
     simulated.scenarios[1,] = simulated.scenarios[1,].with_("run.seed", 2)
@@ -201,18 +201,18 @@ def test_what_cannot_be_searched_names_the_nearest_command(
     target: str, changes: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(ScenarioError, match="has no exact answer") as refusal:
-        next_best(QUEUE.with_(changes), target, Asked())
+        next_best(QUEUE.with_(changes), target, SearchRequest())
     assert says in refusal.value.allowed
 
 
 def test_pages_without_a_queue_are_sent_to_their_frequencies() -> None:
     pages = load("cyclic-constant")
     with pytest.raises(ScenarioError) as refusal:
-        next_best(pages, "static", Asked())
+        next_best(pages, "static", SearchRequest())
     found_by = "how often to access each page is found by --target frequencies"
     assert refusal.value.allowed.endswith(found_by)
     with pytest.raises(ScenarioError) as refusal:
-        next_best(QUEUE.with_("costs", None), "static", Asked())
+        next_best(QUEUE.with_("costs", None), "static", SearchRequest())
     assert found_by not in refusal.value.allowed
 
 
@@ -228,7 +228,7 @@ def test_pages_without_a_queue_are_sent_to_their_frequencies() -> None:
 )
 def test_what_no_search_can_keep_is_refused(asked: dict[str, Any], key: str) -> None:
     with pytest.raises(ScenarioError) as refusal:
-        Asked(**asked)
+        SearchRequest(**asked)
     assert refusal.value.key == key
 
 

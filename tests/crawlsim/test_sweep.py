@@ -370,7 +370,7 @@ def test_a_sweep_without_formulas(crawlsim: Any, monkeypatch: pytest.MonkeyPatch
     flags = ["sweep", "one-robot", "--vary", "buffer.waiting_places=1..3", "--json"]
     flags += ["--set", "run.horizon=2000", "--set", "run.warmup=100", "--replications", "2"]
     with_formulas = json.loads(crawlsim(*flags)[1])
-    monkeypatch.setattr("analytic.predictions", none_may_be_asked)
+    monkeypatch.setattr("analytic.index.predictions", none_may_be_asked)
     code, out, _ = crawlsim(*flags, "--no-solve")
     assert code == 0
     without = json.loads(out)

@@ -19,7 +19,7 @@ from analytic import (
     start_up_times,
     suggested_warmup,
 )
-from analytic.start_up import WarmUpNeed
+from analytic.transient.start_up import WarmUpNeed
 from crawlsim.cli.results import effect_of_doubling
 from crawlsim.cli.simulating import _warn_of_short_warmup
 from scenarios import ScenarioError, dumps, library_names, load
@@ -47,7 +47,7 @@ def test_after_the_warm_up_the_exact_course_is_near_the_long_run_and_not_before(
 def test_ten_relaxation_times_of_a_large_chain_and_more_where_empty_is_rare(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("analytic.start_up._FOLLOWED_AT_ONCE", 1)
+    monkeypatch.setattr("analytic.transient.start_up._FOLLOWED_AT_ONCE", 1)
     scenario = queue({"run.seed": 2})  # not remembered
     empty = next(
         row.value for row in predict(scenario)[0] if row.measure == "starvation_probability"
@@ -287,7 +287,7 @@ def test_a_start_that_may_be_remembered_is_warned_of_once(
 ) -> None:
     name = "how long the start is remembered is not known"
     need = WarmUpNeed(name, time, needed=1.0)
-    monkeypatch.setattr("analytic.start_up.remembered_starts", lambda _: [need])
+    monkeypatch.setattr("analytic.transient.start_up.remembered_starts", lambda _: [need])
     _warn_of_short_warmup(queue({"run.warmup": 50.0}))
     shown = " ".join(capsys.readouterr().err.split())
     assert says in shown

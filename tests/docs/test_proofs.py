@@ -15,10 +15,10 @@ from scipy.integrate import quad
 from scipy.linalg import expm, null_space
 
 from analytic import predict, resolve
+from analytic.machinery.transforms import moments
 from analytic.pipeline.approximations import moment_match
 from analytic.pipeline.independence import thinned_cyclic
 from analytic.pipeline.patience import drop_rates
-from analytic.transforms import moments
 from scenarios import scenario_from
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Erlang, Exponential, Gamma, Hyperexponential

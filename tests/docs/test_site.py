@@ -27,8 +27,8 @@ from generator.works import WORKS
 from pydantic import BaseModel
 
 from analytic import FORMULAS, Formula, resolve
-from analytic.bibliography import REFERENCES
-from analytic.notation import NOTATION
+from analytic.index.bibliography import REFERENCES
+from analytic.index.notation import NOTATION
 from crawlsim.cli.loading import load_scenarios
 from crawlsim.cli.program import commands
 from experiments import make_how_to_pictures as how_to

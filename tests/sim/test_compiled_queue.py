@@ -197,13 +197,13 @@ def assert_drawn_alike(law: Distribution, draw: Any, seed: int, needs: int) -> N
     """The same times, and the stream stands where it did, after three refills of one row."""
     together = np.random.Generator(np.random.PCG64(seed))
     one_by_one = np.random.Generator(np.random.PCG64(seed))
-    supply = RandomNumbers([rows_of(law, together)], np.array([needs]))
+    random_numbers = RandomNumbers([rows_of(law, together)], np.array([needs]))
     drawn, parameters = how_to_draw(law, one_by_one)
     assert drawn is draw
     assert filling_of(drawn) is not None
     for _ in range(3):
-        supply.refill()
-        times = supply.times
+        random_numbers.refill()
+        times = random_numbers.times
         first, end = int(times.rows[0].first), int(times.rows[0].end)
         expected = [drawn(one_by_one, *parameters) for _ in range(first, end)]
         assert times.drawn[first:end].tolist() == expected

@@ -17,6 +17,7 @@ from test_engines_agree import assert_same_path
 
 import sim
 from analytic import compare, optimize, overall, predict, resolve
+from analytic.machinery.transforms import log_transform
 from analytic.page_refresh import (
     best_shares,
     capped_shares,
@@ -24,7 +25,6 @@ from analytic.page_refresh import (
     in_time_bound,
     schedule_bound,
 )
-from analytic.transforms import log_transform
 from scenarios import Scenario, ScenarioError, dumps, load, scenario_from
 from scenarios.accessing import POLICIES
 from scenarios.laws import Deterministic, Gamma

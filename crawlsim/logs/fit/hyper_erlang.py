@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from analytic.moment_match import two_moment_match
+from analytic.machinery.moment_match import two_moment_match
 from scenarios.arrays import Array
 
 Shapes = tuple[int, ...]
@@ -129,7 +129,7 @@ class HyperErlang:
 
 
 def two_moments(mean: float, variation: float) -> HyperErlang:
-    """The law of `analytic.moment_match` with a mean and a squared coefficient of variation c.
+    """The law of `analytic.machinery.moment_match` of a mean and a squared coefficient c.
 
     Raises
     ------

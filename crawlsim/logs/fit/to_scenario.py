@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from analytic.start_up import needed_warmup
-from analytic.targets import resolve
+from analytic.index.targets import resolve
+from analytic.transient.start_up import needed_warmup
 from crawlsim.logs.fit.crawl_logs import fit_crawls
 from crawlsim.logs.fit.deliveries import fit_of_deliveries
 from crawlsim.logs.fit.page_changes import fit_pages

@@ -3,7 +3,7 @@
 `schedule_of` makes the schedule, `schedule_text` the file.
 """
 
-from crawlsim.logs.plan.schedule import Asked, Schedule, schedule_of
+from crawlsim.logs.plan.schedule import LogRequest, Schedule, schedule_of
 from crawlsim.logs.plan.writing import schedule_text
 
-__all__ = ["Asked", "Schedule", "schedule_of", "schedule_text"]
+__all__ = ["LogRequest", "Schedule", "schedule_of", "schedule_text"]

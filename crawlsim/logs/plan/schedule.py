@@ -63,7 +63,7 @@ RULES = ("freshness", *allocation.RULES_OF_OTHERS)
 
 
 @dataclass(frozen=True)
-class Asked:
+class LogRequest:
     """What a schedule is to keep to.
 
     Attributes
@@ -196,7 +196,7 @@ class Schedule:
     windows : list of Window, optional
         Of the back-test; None where it was not asked for.
     forecast : Forecast
-    asked : Asked
+    asked : LogRequest
     limits : Limits
     importance : ndarray, shape (pages,)
     gaps : Gaps
@@ -214,7 +214,7 @@ class Schedule:
     expected: Mapping[str, Share] | None
     windows: list[Window] | None
     forecast: Forecast = field(repr=False)
-    asked: Asked = field(repr=False)
+    asked: LogRequest = field(repr=False)
     limits: Limits = field(repr=False)
     importance: Array = field(repr=False)
     gaps: Gaps = field(repr=False)
@@ -388,7 +388,7 @@ def reason_of_changes(changes: int, watched: float) -> str:
     return f"{counted(changes, 'change') if changes else 'no change'} in {in_words(watched)}"
 
 
-def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
+def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
     """The schedule for the pages of a log.
 
     Raises
@@ -477,7 +477,9 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
     )
 
 
-def _planned_pages(log: AnyLog, asked: Asked) -> tuple[AnyLog, Gone, Limits, NDArray[np.object_]]:
+def _planned_pages(
+    log: AnyLog, asked: LogRequest
+) -> tuple[AnyLog, Gone, Limits, NDArray[np.object_]]:
     """The log of the pages to be planned, the other URLs, and what limits leave to the pages.
 
     Raises
@@ -523,7 +525,7 @@ def _later_rows(late: int) -> Iterator[str]:
         yield f"Left out, since later than --until: {counted(late, 'row')}."
 
 
-def _of_gone(gone: Gone, pages: int, asked: Asked) -> Iterator[str]:
+def _of_gone(gone: Gone, pages: int, asked: LogRequest) -> Iterator[str]:
     """What became of URLs that are no pages, and what they would have cost."""
     numbers = {name: number for name, number in gone.numbers().items() if number}
     total = sum(numbers.values())
@@ -574,7 +576,7 @@ def _unheard(urls: NDArray[np.object_], seen: NDArray[np.int64], visits: Array) 
 
 
 def _unmatched(
-    urls: NDArray[np.object_], host_names: NDArray[np.object_], asked: Asked
+    urls: NDArray[np.object_], host_names: NDArray[np.object_], asked: LogRequest
 ) -> Iterator[str]:
     """Hosts and URLs of tables that no page of the log has."""
     hosts = set(host_names.tolist())
@@ -618,7 +620,7 @@ def _changes(log: AnyLog, gaps: Gaps) -> NDArray[np.int64]:
 
 
 def _visits(
-    forecast: Forecast, importance: Array, limits: Limits, asked: Asked, even_share: float
+    forecast: Forecast, importance: Array, limits: Limits, asked: LogRequest, even_share: float
 ) -> Array:
     """Visits per second of each page by the rule that is asked for."""
     if asked.rule in allocation.RULES_OF_OTHERS:
@@ -630,7 +632,7 @@ def _visits(
 
 
 def _with_more(
-    forecast: Forecast, importance: Array, limits: Limits, asked: Asked, even_share: float
+    forecast: Forecast, importance: Array, limits: Limits, asked: LogRequest, even_share: float
 ) -> float | None:
     """Expected stale share with a larger budget; None where the limits leave no room for it."""
     asked = replace(asked, visits=(1 + MORE_BUDGET) * asked.visits)
@@ -643,14 +645,16 @@ def _with_more(
     return float(stale_shares(forecast, visits, importance).mean())
 
 
-def _in_tiers(visits: Array, asked: Asked) -> Array:
+def _in_tiers(visits: Array, asked: LogRequest) -> Array:
     """The same visits in the tiers of the crawler, if it has some."""
     if not asked.tiers:
         return visits
     return allocation.in_tiers(visits, 1 / np.sort(asked.tiers)[::-1], asked.visits)
 
 
-def interval_limits(asked: Asked, urls: NDArray[np.object_]) -> tuple[float | Array, float | Array]:
+def interval_limits(
+    asked: LogRequest, urls: NDArray[np.object_]
+) -> tuple[float | Array, float | Array]:
     """The shortest and the longest interval that a page may have; of each, if they differ."""
     if asked.tiers:
         return min(asked.tiers), max(asked.tiers)
@@ -680,7 +684,7 @@ def _hosts(urls: NDArray[np.object_]) -> tuple[NDArray[np.int64], NDArray[np.obj
     return index.astype(np.int64), np.asarray(names, object)
 
 
-def _host_budgets(asked: Asked, names: NDArray[np.object_]) -> Array:
+def _host_budgets(asked: LogRequest, names: NDArray[np.object_]) -> Array:
     """Visits per second that each host allows."""
     budgets = np.full(len(names), np.inf if asked.host_spacing == 0 else 1 / asked.host_spacing)
     places = {name: place for place, name in enumerate(names.tolist())}
@@ -732,7 +736,7 @@ def _expected(
     visits: Array,
     importance: Array,
     limits: Limits,
-    asked: Asked,
+    asked: LogRequest,
     gaps: Gaps,
 ) -> dict[str, Share]:
     """Stale shares of the plan and of other rules that spend the same budget.

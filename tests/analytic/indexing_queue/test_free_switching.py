@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from analytic import optimize, predict
-from analytic.optimum import NoOptimumError
+from analytic.index.optimum import NoOptimumError
 from analytic.rules import levels as best_levels
 from analytic.rules.free import optimal_free
 from analytic.rules.free_process import best_free_rule

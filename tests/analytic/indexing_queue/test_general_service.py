@@ -11,14 +11,14 @@ from systems import PHASES, queue
 
 import sim
 from analytic import compare, predict
-from analytic.conditions import first_come_first_served
+from analytic.index.conditions import first_come_first_served
 from analytic.indexing_queue import general_service
 from analytic.indexing_queue.general_service import general_queue
 from analytic.indexing_queue.measures import solved
-from analytic.phase_type import as_phase_type
+from analytic.machinery.phase_type import as_phase_type
+from analytic.machinery.transforms import mean_time, moments, poisson_counts
 from analytic.rules.fixed import optimal_fixed_number
 from analytic.rules.searching import CONSTANT, _costs_one_by_one, all_costs
-from analytic.transforms import mean_time, moments, poisson_counts
 from scenarios import Scenario
 from scenarios.laws import (
     Deterministic,

@@ -22,7 +22,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from profiles import examples
 
-from analytic import conditions, indexing_queue, predict, relaxation_time_of, robot_control
+from analytic import indexing_queue, predict, relaxation_time_of, robot_control
+from analytic.index import conditions
 from analytic.indexing_queue import (
     accuracy_of,
     chain,
@@ -33,8 +34,8 @@ from analytic.indexing_queue import (
 from analytic.indexing_queue.chain import dense_generator
 from analytic.indexing_queue.marginals import mean_profile
 from analytic.indexing_queue.measures import queue_measures
-from analytic.markov import stationary
-from analytic.phase_type import PhaseLaw, as_phase_type, moment
+from analytic.machinery.markov import stationary
+from analytic.machinery.phase_type import PhaseLaw, as_phase_type, moment
 from papers import queue_by_events
 from scenarios import Scenario, ScenarioError, scenario_from
 

@@ -58,8 +58,8 @@ from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.marginals import closed_class_count, marginals_of
 from analytic.indexing_queue.measures import queue_measures
 from analytic.indexing_queue.solution import iterate
-from analytic.markov import closed_classes, residual, stationary
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.markov import closed_classes, residual, stationary
+from analytic.machinery.phase_type import PhaseLaw
 from papers import queue_by_events
 from scenarios import Scenario
 from scenarios.deliveries import Thinned, as_modes

@@ -15,7 +15,7 @@ import pytest
 from scipy.special import gammainc
 
 from analytic import exact_values, predict
-from analytic.conditions import poisson_parameters
+from analytic.index.conditions import poisson_parameters
 from analytic.indexing_queue import (
     NotConvergedError,
     QueueChain,
@@ -29,7 +29,7 @@ from analytic.indexing_queue import (
     sojourns,
     solve_chain,
 )
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.phase_type import PhaseLaw
 from scenarios import Scenario, load, scenario_from
 from scenarios.measures import Subject
 

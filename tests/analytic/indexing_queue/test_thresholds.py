@@ -19,8 +19,8 @@ from profiles import examples
 
 import sim
 from analytic import compare, optimize, predict, resolve
+from analytic.index.optimum import NoOptimumError
 from analytic.indexing_queue import policy_costs
-from analytic.optimum import NoOptimumError
 from analytic.rules import searching
 from analytic.rules.fixed import best_fixed_number
 from analytic.rules.thresholds import ThresholdSearch, best_thresholds

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from analytic import predict
+from analytic.machinery.transforms import complement, log_transform, transform
 from analytic.page_refresh import (
     best_random_shares,
     best_shares,
@@ -22,7 +23,6 @@ from analytic.page_refresh import (
     proportional_bound,
     schedule_bound,
 )
-from analytic.transforms import complement, log_transform, transform
 from scenarios import load
 from scenarios.laws import Deterministic, Exponential, Gamma, Uniform
 

@@ -13,6 +13,7 @@ from scipy.optimize import minimize, minimize_scalar
 
 import sim
 from analytic import check_scenario, predict, resolve
+from analytic.machinery.transforms import log_transform, mean_time, transform
 from analytic.page_refresh import (
     best_random_shares,
     best_shares,
@@ -23,7 +24,6 @@ from analytic.page_refresh import (
     randomized_obsolescence,
     schedule_bound,
 )
-from analytic.transforms import log_transform, mean_time, transform
 from scenarios import scenario_from
 from scenarios.laws import (
     Deterministic,

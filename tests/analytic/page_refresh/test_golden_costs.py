@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analytic.machinery.phase_type import as_phase_type
+from analytic.machinery.transforms import exc, transform
 from analytic.page_refresh import (
     WORST_GOLDEN_RATIO,
     cyclic_obsolescence,
@@ -21,8 +23,6 @@ from analytic.page_refresh import (
     slot_distances,
     worst_golden_cost,
 )
-from analytic.phase_type import as_phase_type
-from analytic.transforms import exc, transform
 from papers.coffman1998 import golden_distances, golden_limit, golden_obsolescence
 from scenarios.accessing.golden_ratio import golden_cycle, largest_remainder
 from scenarios.laws import (

@@ -51,7 +51,7 @@ def test_nothing_is_planned_for_a_cost_that_does_not_exist(
 ) -> None:
     """A plan whose long run is too long to be written out has no exact cost."""
     scenario = load(rated(tmp_path, 50))
-    monkeypatch.setattr("analytic.page_conditions.MOST_SLOTS", 1000)
+    monkeypatch.setattr("analytic.index.page_conditions.MOST_SLOTS", 1000)
 
     def planned(*_: Any) -> None:
         raise AssertionError("a plan")

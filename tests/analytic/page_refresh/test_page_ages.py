@@ -16,7 +16,7 @@ from test_index_age import Rows, mean_ages
 import sim
 from analytic import compare, overall, predict
 from analytic.indexing_queue.one_robot import delivered_queue
-from analytic.phase_type import as_phase_type
+from analytic.machinery.phase_type import as_phase_type
 from analytic.pipeline import exact_method, listed_rate
 from analytic.pipeline.periodic_lists import listed_age, random_age
 from crawlsim.cli.output import comparison_table

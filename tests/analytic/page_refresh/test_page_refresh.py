@@ -16,6 +16,7 @@ from profiles import examples
 
 import sim
 from analytic import compare, overall, predict
+from analytic.machinery.transforms import exc
 from analytic.page_refresh import (
     crawl_rates,
     cyclic_obsolescence,
@@ -25,7 +26,6 @@ from analytic.page_refresh import (
     slot_distances,
     stale_answers,
 )
-from analytic.transforms import exc
 from scenarios import Scenario, load, scenario_from
 from scenarios.laws import Deterministic, Exponential, Gamma
 from scenarios.page_data import page_weights

@@ -15,7 +15,7 @@ from scipy.integrate import quad
 
 import sim
 from analytic import predict
-from analytic.crosscheck import compare, overall
+from analytic.machinery.refusal import NoAnswerError
 from analytic.page_set import (
     becoming_known,
     drawn_pages,
@@ -24,7 +24,7 @@ from analytic.page_set import (
     many_pages,
     only_grows,
 )
-from analytic.refusal import NoAnswerError
+from analytic.verdicts.crosscheck import compare, overall
 from scenarios import Scenario, load, scenario_from
 from scenarios.laws import Deterministic, Erlang, Exponential, Uniform
 

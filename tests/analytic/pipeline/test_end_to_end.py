@@ -21,8 +21,8 @@ from analytic import compare, overall, predict
 from analytic.indexing_queue import chain_of, controlled_chain, solve_chain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE
 from analytic.indexing_queue.one_robot import delivered_queue
+from analytic.machinery.phase_type import as_phase_type
 from analytic.page_refresh import cyclic_obsolescence, randomized_obsolescence
-from analytic.phase_type import as_phase_type
 from analytic.pipeline import (
     METHODS,
     counted_slopes,

@@ -21,8 +21,9 @@ from scipy.optimize import minimize
 from test_end_to_end_optimum import example, predicted_cost
 
 import sim
-from analytic import optimize, predict, progress, resolve
+from analytic import optimize, predict, resolve
 from analytic.indexing_queue.formulas import mm1k_levels
+from analytic.machinery import progress
 from analytic.page_refresh import best_random_shares, optimal_frequencies
 from analytic.pipeline import (
     best_frequencies,

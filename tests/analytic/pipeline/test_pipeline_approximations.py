@@ -14,9 +14,10 @@ from pipelines import pipeline
 
 import sim
 from analytic import compare, overall, predict
-from analytic.formula import Formula
+from analytic.index.formula import Formula
 from analytic.indexing_queue import NotConvergedError, chain_of, solution, solve_chain
-from analytic.phase_type import as_phase_type, moment
+from analytic.machinery.phase_type import as_phase_type, moment
+from analytic.machinery.transforms import moments, survival, transform
 from analytic.pipeline import FORMULAS, approximations, exact_method
 from analytic.pipeline.approximations import APPROXIMATIONS, moment_match, with_phases
 from analytic.pipeline.independence import (
@@ -26,7 +27,6 @@ from analytic.pipeline.independence import (
     thinned_randomized,
 )
 from analytic.pipeline.patience import drop_rates, level_probabilities, patience_rates_and_ages
-from analytic.transforms import moments, survival, transform
 from scenarios import Scenario, load
 from scenarios.laws import (
     Deterministic,

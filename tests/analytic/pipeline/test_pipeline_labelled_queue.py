@@ -17,8 +17,8 @@ from analytic import exact_values, optimize, predict
 from analytic.indexing_queue import controlled_chain, sojourn_moments, solve_chain
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE
 from analytic.indexing_queue.unordered_sojourns import unordered_sojourns
-from analytic.markov import stationary
-from analytic.phase_type import as_phase_type
+from analytic.machinery.markov import stationary
+from analytic.machinery.phase_type import as_phase_type
 from analytic.pipeline.costs import cost_of, queue_cost
 from analytic.pipeline.dropping_and_replacement import (
     LabelledQueue,

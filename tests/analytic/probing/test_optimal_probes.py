@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from analytic import optimize, resolve
-from analytic.optimum import NoOptimumError
+from analytic.index.optimum import NoOptimumError
 from analytic.probing import (
     Profile,
     actual_cost,

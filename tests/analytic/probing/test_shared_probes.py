@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytic import Prediction, optimize, predict, resolve
-from analytic.optimum import NoOptimumError
+from analytic.index.optimum import NoOptimumError
 from analytic.probing import Profile, expected_cost, profile_of
 from analytic.probing.profile import step_error
 from analytic.probing.shared import best_budget

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from analytic import optimize, predict
-from analytic.arrival_process import delivery_modes
-from analytic.predictions import FORMULAS, exact_values
+from analytic.index.predictions import FORMULAS, exact_values
+from analytic.machinery.arrival_process import delivery_modes
 from analytic.robot_control.scenario_queue import queue_of
 from analytic.rules.environment import best_targets_in_environment
 from scenarios import Scenario, ScenarioError, scenario_from

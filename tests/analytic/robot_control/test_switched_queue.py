@@ -7,18 +7,18 @@ import pytest
 
 import sim
 from analytic import compare, optimize, overall, predict
-from analytic.decision_process import policy_iteration
-from analytic.phase_type import PhaseLaw
-from analytic.refusal import NoAnswerError
+from analytic.machinery.decision_process import policy_iteration
+from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.refusal import NoAnswerError
+from analytic.machinery.robot_modes import Modes
 from analytic.robot_control.switched_queue import (
     Levels,
     SwitchedQueue,
     best_policy,
     measures_of_policy,
 )
-from analytic.robot_modes import Modes
 from scenarios import Scenario, scenario_from
-from scenarios.choices import NOBODY
+from scenarios.choices import NO_CLASS
 from scenarios.sections import Costs
 
 PHASES = PhaseLaw(np.array([0.6, 0.4]), np.array([[-3.0, 1.0], [0.5, -1.0]]))
@@ -83,7 +83,7 @@ def test_a_rule_with_two_closed_classes_is_refused(robots: int) -> None:
     queue = SwitchedQueue(Levels(EXPONENTIAL, 0.0, 1), modes)
     first, second = modes.active.T
     class_at_rest = np.where((first > second) | (first + second == 0), 0, 1)
-    wanted = np.tile(np.where(first + second < 2, class_at_rest, NOBODY), (2, 1))
+    wanted = np.tile(np.where(first + second < 2, class_at_rest, NO_CLASS), (2, 1))
     policy = queue.policy(wanted)
     with pytest.raises(NoAnswerError, match="its chain has 2 closed classes"):
         queue.settled(policy)

@@ -10,9 +10,10 @@ import pytest
 
 import sim
 from analytic import compare, optimize, overall, predict, resolve
-from analytic.decision_process import evaluate, policy_iteration
-from analytic.markov import closed_classes
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.decision_process import evaluate, policy_iteration
+from analytic.machinery.markov import closed_classes
+from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.robot_modes import Modes
 from analytic.robot_control import static_cost
 from analytic.robot_control.elimination import values as eliminated
 from analytic.robot_control.optimal_targets import solved, with_response
@@ -24,7 +25,6 @@ from analytic.robot_control.target_rules import (
     target_drift,
     target_gains,
 )
-from analytic.robot_modes import Modes
 from analytic.rules.fixed import best_fixed_number
 from experiments.control_gap import control_gap
 from experiments.curve_rules import generator_of_curves, level_targets

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from analytic import optimize, predict
-from analytic.markov import closed_classes, stationary
+from analytic.machinery.markov import closed_classes, stationary
 from analytic.robot_control.scenario_queue import prices_in, queue_of
 from analytic.robot_control.switched_queue import best_policy, measures_of_policy
 from analytic.robot_control.switching import best_switching

@@ -18,9 +18,10 @@ from profiles import examples
 
 import sim
 from analytic import compare, optimize, overall, predict, resolve
-from analytic.arrival_process import gap_map
+from analytic.machinery.arrival_process import gap_map
+from analytic.machinery.phase_type import PhaseLaw, as_phase_type
+from analytic.machinery.transforms import transform
 from analytic.page_refresh import cyclic_obsolescence, schedule_bound
-from analytic.phase_type import PhaseLaw, as_phase_type
 from analytic.routing import (
     SpacingCosts,
     access_costs,
@@ -42,7 +43,6 @@ from analytic.routing import (
 from analytic.routing.bounds import convex_minorant
 from analytic.routing.certified import _solved, charges
 from analytic.routing.multimodularity import words_of_length
-from analytic.transforms import transform
 from experiments.routing_experiments import smooth_bound
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.laws import Deterministic, Erlang, Exponential, Hyperexponential

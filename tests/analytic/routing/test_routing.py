@@ -25,8 +25,9 @@ from scipy.stats import gamma
 
 import sim
 from analytic import compare, overall, predict
-from analytic.arrival_process import embedded_period, gap_map, interval_phases
-from analytic.phase_type import PhaseLaw, as_phase_type
+from analytic.machinery.arrival_process import embedded_period, gap_map, interval_phases
+from analytic.machinery.phase_type import PhaseLaw, as_phase_type
+from analytic.machinery.transforms import transform
 from analytic.routing import (
     average_loss,
     cyclic_distances,
@@ -39,7 +40,6 @@ from analytic.routing import (
     renewal_loss,
     server_losses,
 )
-from analytic.transforms import transform
 from scenarios import Scenario, ScenarioError, scenario_from
 from scenarios.laws import (
     Deterministic,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.phase_type import PhaseLaw
 from analytic.routing import (
     SpacingCosts,
     access_costs,

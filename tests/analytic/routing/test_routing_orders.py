@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from analytic import optimize
+from analytic.machinery.phase_type import PhaseLaw
 from analytic.page_refresh import schedule_bound
-from analytic.phase_type import PhaseLaw
 from analytic.routing import (
     SpacingCosts,
     access_costs,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from analytic import optimize, predict
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.phase_type import PhaseLaw
 from analytic.routing import (
     SpacingCosts,
     access_costs,

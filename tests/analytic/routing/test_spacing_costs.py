@@ -15,7 +15,7 @@ from profiles import examples
 
 import sim
 from analytic import compare, optimize, overall, predict, resolve
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.phase_type import PhaseLaw
 from analytic.routing import (
     best_random_shares,
     best_word,

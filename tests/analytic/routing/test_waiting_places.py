@@ -11,7 +11,7 @@ from scipy.stats import poisson
 
 import sim
 from analytic import compare, optimize, overall, predict
-from analytic.phase_type import PhaseLaw
+from analytic.machinery.phase_type import PhaseLaw
 from analytic.routing import non_preemptive_loss, random_non_preemptive_loss
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.laws import Deterministic

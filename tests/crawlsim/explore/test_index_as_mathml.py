@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analytic.notation import NOTATION
+from analytic.index.notation import NOTATION
 from crawlsim.explore.mathml import mathml
 from crawlsim.formula_index import INDEX
 

@@ -1,5 +1,0 @@
-"""Systems over time: from the start, under interventions, in a periodic regime."""
-
-from analytic.course.formulas import FORMULAS
-
-__all__ = ["FORMULAS"]

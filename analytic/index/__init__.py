@@ -1,0 +1,1 @@
+"""The index: formulas with their conditions and symbols, statements, targets of optimisation."""

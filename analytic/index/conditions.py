@@ -1,0 +1,410 @@
+"""Conditions of formulas: what a scenario must be, each with the reason where it is not."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from analytic.index.formula import premise
+from analytic.machinery.active_robots import robots_at
+from analytic.machinery.arrival_process import (
+    delivery_rates,
+    gap_order,
+    rates_at_speed_one,
+    total_rates,
+)
+from analytic.machinery.phase_type import MOST_PHASES, exponential_rate, phase_count
+from analytic.machinery.refusal import NoAnswerError
+from scenarios import Scenario
+from scenarios.accessing.randomized import Randomized
+from scenarios.activation import Free, Optimal, Static, Switching, These
+from scenarios.arrays import Array
+from scenarios.laws import Deterministic, Distribution, Mixture
+from scenarios.model import Fleet, Never, QueueDiscipline
+from scenarios.page_data import access_shares, page_service_times
+from scenarios.sections import Buffer, PageSize, Robots
+
+IN_ENVIRONMENT = "the speed of accesses changes with robots.environment"
+"""Why a formula with one rate of each robot does not hold."""
+
+
+def all_of(*reasons: str | None) -> str | None:
+    """Several reasons as one, without those that do not apply."""
+    return ", and ".join(reason for reason in reasons if reason is not None) or None
+
+
+def timer_of(scenario: Scenario) -> Distribution | None:
+    """The law of the obsolescence timers; None where waiting pages have none."""
+    queue = scenario.model.queue
+    return queue.timer if queue else None
+
+
+def timer_rate(scenario: Scenario) -> float:
+    """Obsolete pages per waiting page and unit time; 0 where waiting pages have no timers.
+
+    Of a scenario that meets `exponential_patience_or_none`.
+    """
+    law = timer_of(scenario)
+    rate = 0.0 if law is None else exponential_rate(law)
+    assert rate is not None
+    return rate
+
+
+def buffer_and_robots(scenario: Scenario) -> tuple[Buffer, Robots]:
+    """[buffer] and [robots] of a scenario that meets `has_buffer`."""
+    assert scenario.buffer is not None
+    assert scenario.robots is not None
+    return scenario.buffer, scenario.robots
+
+
+def poisson_parameters(scenario: Scenario) -> tuple[Array, float]:
+    """Deliveries per unit time at each level 0 … capacity, and the service rate.
+
+    Of a scenario that meets `poisson_accesses` and `exponential_service`.
+    """
+    service = exponential_rate(service_law(scenario))
+    assert service is not None
+    return delivery_rates_at_levels(scenario), service
+
+
+def delivery_rates_at_levels(scenario: Scenario) -> Array:
+    """Deliveries per unit time at each level 0 … capacity.
+
+    Of a scenario that meets `poisson_accesses`.
+    """
+    totals = total_rates(fleet_of(scenario))
+    assert totals is not None
+    at = robots_at(scenario)
+    rates: Array = totals[[at(level) for level in range(buffer_of(scenario).capacity + 1)]]
+    return rates
+
+
+@premise
+def has_buffer(scenario: Scenario) -> str | None:
+    """Robots deliver to a buffer."""
+    has_both = scenario.buffer is not None and scenario.robots is not None
+    return None if has_both else "there is no [buffer]"
+
+
+def fleet_of(scenario: Scenario) -> Fleet:
+    """The robots of a scenario that has some."""
+    assert scenario.model.fleet is not None
+    return scenario.model.fleet
+
+
+def buffer_of(scenario: Scenario) -> Buffer:
+    """The section [buffer] of a scenario that has one."""
+    assert scenario.buffer is not None
+    return scenario.buffer
+
+
+def discipline_of(scenario: Scenario) -> QueueDiscipline:
+    """The discipline of a scenario that has a buffer."""
+    queue = scenario.model.queue
+    assert queue is not None
+    return queue.discipline
+
+
+def one_server(scenario: Scenario) -> str | None:
+    """One server indexes the pages."""
+    servers = scenario.buffer.servers if scenario.buffer else 1
+    return None if servers == 1 else f"{servers} servers index pages at a time"
+
+
+def independent_services(scenario: Scenario) -> str | None:
+    """Service times are independent of each other and of all else."""
+    if services_alike(scenario) is None:
+        return None
+    policy = scenario.robots.accessing if scenario.robots else None
+    if not isinstance(policy, Randomized):
+        return "pages are not drawn at random: their service times depend on the order of accesses"
+    if policy.unresolved:
+        return f"the {policy.unresolved} of the accessing policy are still to be found"
+    return no_host_spacing(scenario) or pages_leave_the_queue_alone(scenario)
+
+
+def services_alike(scenario: Scenario) -> str | None:
+    """How long a service takes does not depend on the page."""
+    service = buffer_of(scenario).service
+    if not isinstance(service, PageSize) or np.ptp(_times_of_pages(scenario, service)) == 0:
+        return None
+    return "how long a service takes depends on the page"
+
+
+def _times_of_pages(scenario: Scenario, service: PageSize) -> Array:
+    assert scenario.pages is not None
+    return page_service_times(service, scenario.pages)
+
+
+def service_law(scenario: Scenario) -> Distribution:
+    """The law of the service times.
+
+    Where a page says how long its service takes and pages are drawn at random, it is the mixture of
+    those times by the frequencies of the pages: which page a service is of depends on nothing that
+    happened before, since the buffer does not look at its pages.
+
+    Raises
+    ------
+    NoAnswerError
+        If service times depend on the pages otherwise.
+    """
+    if reason := independent_services(scenario):
+        raise NoAnswerError(reason)
+    service = buffer_of(scenario).service
+    return _mixed(scenario, service) if isinstance(service, PageSize) else service
+
+
+@lru_cache(maxsize=1)
+def _mixed(scenario: Scenario, service: PageSize) -> Distribution:
+    """The mixture of the times of the pages; one time where all are alike."""
+    assert scenario.pages is not None
+    times, which = np.unique(_times_of_pages(scenario, service), return_inverse=True)
+    if len(times) == 1:
+        return Deterministic(value=float(times[0]))
+    policy = scenario.robots.accessing if scenario.robots else None
+    assert policy is not None
+    shares = np.bincount(which, weights=access_shares(policy, scenario.pages))
+    return Mixture(
+        probabilities=tuple(shares[shares > 0].tolist()),
+        of=tuple(Deterministic(value=time) for time in times[shares > 0].tolist()),
+    )
+
+
+def several_servers(scenario: Scenario) -> str | None:
+    """Several servers index the pages."""
+    return None if one_server(scenario) else "one server indexes pages"
+
+
+def no_host_spacing(scenario: Scenario) -> str | None:
+    """Robots never wait for a host."""
+    free = scenario.robots is None or not np.any(scenario.robots.host_spacing or 0.0)
+    return None if free else "robots may wait for hosts"
+
+
+def robots_alike(scenario: Scenario) -> str | None:
+    """All robots have the same access times."""
+    several = scenario.robots is not None and len(scenario.robots.classes or ()) > 1
+    return "robots are of several classes" if several else None
+
+
+@premise
+def robots_unlike(scenario: Scenario) -> str | None:
+    """Robots are of several classes."""
+    return None if robots_alike(scenario) else "robots are not of several classes"
+
+
+def every_access_delivers(scenario: Scenario) -> str | None:
+    """No access fails."""
+    fails = scenario.robots is not None and scenario.robots.failure_probability > 0
+    return "accesses may fail" if fails else None
+
+
+def order_of_pages_kept(scenario: Scenario) -> str | None:
+    """Pages are drawn at random, or no access fails: those given up leave a list with gaps."""
+    drawn = scenario.robots is not None and isinstance(scenario.robots.accessing, Randomized)
+    if drawn or every_access_delivers(scenario) is None:
+        return None
+    return "accesses may fail, and pages that robots give up are missing in the order of deliveries"
+
+
+@premise
+def resolved_activation(scenario: Scenario) -> str | None:
+    """The activation is given, not to be optimised."""
+    unresolved = isinstance(scenario.activation, Optimal)
+    return "the activation is still to be optimised" if unresolved else None
+
+
+def static_robots(scenario: Scenario) -> str | None:
+    """The number of active robots is fixed."""
+    fixed = scenario.activation is None or isinstance(scenario.activation, Static | These)
+    return None if fixed else "the number of active robots depends on the level"
+
+
+@premise
+def in_environment(scenario: Scenario) -> str | None:
+    """The robots have a common environment."""
+    robots = scenario.robots
+    there = robots is not None and robots.environment is not None
+    return None if there else "there is no robots.environment"
+
+
+def not_switching(scenario: Scenario) -> str | None:
+    """The level alone says how many robots are active."""
+    switching = isinstance(scenario.activation, Switching)
+    return "robots are switched on one at a time" if switching else None
+
+
+def phases_unseen(scenario: Scenario) -> str | None:
+    """The level alone says how many robots are active, or they are switched one at a time."""
+    if isinstance(scenario.activation, Free):
+        robots_at(scenario)
+    return None
+
+
+def first_come_first_served(scenario: Scenario) -> str | None:
+    """First come first served, nothing pushed out."""
+    lifo = discipline_of(scenario).newest_first
+    return all_of("last come first served" if lifo else None, nothing_pushed_out(scenario))
+
+
+def nothing_pushed_out(scenario: Scenario) -> str | None:
+    """A full buffer loses the new page."""
+    return "a full buffer pushes out" if discipline_of(scenario).pushes_out else None
+
+
+def quantiles_asked(scenario: Scenario) -> str | None:
+    """[buffer] asks for quantiles of the sojourn time."""
+    asked = buffer_of(scenario).sojourn_quantiles
+    return None if asked else "there are no sojourn_quantiles in [buffer]"
+
+
+def priced(scenario: Scenario) -> str | None:
+    """[costs] sets a price, none of them on staleness."""
+    if not scenario.costs.model_fields_set:
+        return "there are no [costs]"
+    return "[costs] prices staleness" if scenario.prices.staleness else None
+
+
+def one_price_of_robots(scenario: Scenario) -> str | None:
+    """[costs] has one price for every robot."""
+    given = scenario.costs.robots
+    if not isinstance(given, tuple) or len(set(given)) == 1:
+        return None
+    return "[costs] has a price of robots for each class, or each robot"
+
+
+def no_price_by_class(scenario: Scenario) -> str | None:
+    """An active robot has one price, whatever the state."""
+    if not scenario.prices.by_class:
+        return None
+    return "[costs] has a price of robots for each class, and they are switched one at a time"
+
+
+def response_priced(scenario: Scenario) -> str | None:
+    """[costs] prices the response time."""
+    return None if scenario.prices.response else "[costs] does not price the response time"
+
+
+def response_known(scenario: Scenario) -> str | None:
+    """[costs] prices the response time only where pages are served in their order."""
+    if not scenario.prices.response or first_come_first_served(scenario) is None:
+        return None
+    return "[costs] prices the response time of pages that are not served in their order"
+
+
+def poisson_accesses(scenario: Scenario) -> str | None:
+    """Robots deliver single pages after exponential times."""
+    fleet = fleet_of(scenario)
+    if fleet.deliveries is not None:
+        return "deliveries are a joint process"
+    if fleet.environment is not None:
+        return IN_ENVIRONMENT
+    return None if delivery_rates(fleet) is not None else "access times are not exponential"
+
+
+def markovian_accesses(scenario: Scenario) -> str | None:
+    """Deliveries have a Markovian form; switched or in an environment they are exponential."""
+    fleet = fleet_of(scenario)
+    exponential = fleet.deliveries is not None or rates_at_speed_one(fleet) is not None
+    if fleet.environment is not None and not exponential:
+        return "access times in an environment are not exponential"
+    for each in fleet.classes:
+        order = gap_order(each.gaps)
+        if order is None:
+            return f"access times are {each.gaps.key}, which has no phase-type form"
+        if order > MOST_PHASES:
+            return _too_many("access times", order)
+    if exponential or not isinstance(scenario.activation, Switching):
+        return None
+    return "switched robots with access times that are not exponential"
+
+
+def exponential_service(scenario: Scenario) -> str | None:
+    """Service times are exponential."""
+    if reason := independent_services(scenario):
+        return reason
+    known = exponential_rate(service_law(scenario)) is not None
+    return None if known else "service times are not exponential"
+
+
+def phase_type_service(scenario: Scenario) -> str | None:
+    """Service times are of phase type."""
+    reason = independent_services(scenario)
+    given = buffer_of(scenario).service.key
+    return reason or _not_of_phase_type("service times", service_law(scenario), given)
+
+
+def _not_of_phase_type(what: str, law: Distribution, given: str) -> str | None:
+    """Why there is no phase-type form of a law to reckon with; `given` is its key in the file."""
+    count = phase_count(law)
+    if count is None:
+        return f"{what} are not of phase type ({given})"
+    return _too_many(what, count) if count > MOST_PHASES else None
+
+
+def _too_many(what: str, phases: int) -> str:
+    return f"{what} have {phases} phases; at most {MOST_PHASES} are solved"
+
+
+def no_obsolescence(scenario: Scenario) -> str | None:
+    """Waiting pages never become obsolete."""
+    queue = scenario.model.queue
+    never = queue is None or isinstance(queue.patience, Never)
+    return None if never else "waiting pages become obsolete"
+
+
+def pages_leave_the_queue_alone(scenario: Scenario) -> str | None:
+    """What the pages are, and whether they change, does not matter to the queue."""
+    discipline = discipline_of(scenario)
+    dropped = "waiting pages are dropped when their originals change"
+    return all_of(
+        dropped if discipline.drops_changed else None,
+        "newer copies replace older ones" if discipline.replaces else None,
+    )
+
+
+def exponential_patience_or_none(scenario: Scenario) -> str | None:
+    """Obsolescence timers, if any, are exponential."""
+    law = timer_of(scenario)
+    known = law is None or exponential_rate(law) is not None
+    return None if known else "obsolescence timers are not exponential"
+
+
+def phase_type_patience(scenario: Scenario) -> str | None:
+    """Obsolescence timers, if any, are of phase type."""
+    law = timer_of(scenario)
+    return None if law is None else _not_of_phase_type("obsolescence timers", law, law.key)
+
+
+def memoryless_or_ordered(scenario: Scenario) -> str | None:
+    """First come first served without push-out, or timers that have no memory."""
+    if exponential_patience_or_none(scenario) is None:
+        return None
+    discipline = discipline_of(scenario)
+    memory = "with timers that are not exponential"
+    return all_of(
+        f"last come first served {memory}" if discipline.newest_first else None,
+        f"push-out {memory}" if discipline.pushes_out else None,
+    )
+
+
+def priced_by_loss_and_starvation(scenario: Scenario) -> str | None:
+    """[costs] prices loss and starvation only."""
+    costs = scenario.prices
+    others = costs.obsolescence or costs.response or costs.robots or costs.staleness
+    if others:
+        return "[costs] prices more than loss and starvation"
+    return None if costs.model_fields_set else "there are no [costs]"
+
+
+MARKOVIAN_QUEUE = (
+    no_host_spacing,
+    resolved_activation,
+    pages_leave_the_queue_alone,
+    markovian_accesses,
+    phase_type_service,
+    phase_type_patience,
+    memoryless_or_ordered,
+)
+"""Conditions under which a queue is a Markov chain."""

@@ -1,0 +1,158 @@
+"""Everything that the formulas say of a scenario, and why the others do not apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from analytic import (
+    indexing_queue,
+    page_refresh,
+    page_set,
+    pipeline,
+    probing,
+    robot_control,
+    routing,
+    transient,
+)
+from analytic.index.formula import (
+    Formula,
+    Prediction,
+    Reasons,
+    Statement,
+    fails_a_premise,
+    obstacles,
+)
+from analytic.machinery.active_robots import require_decided
+from analytic.machinery.refusal import NoAnswerError
+from analytic.rules import statements as rules
+from scenarios import Scenario
+from scenarios.measures import Subject
+from scenarios.scenario import require_scenario
+
+FORMULAS: tuple[Formula, ...] = (
+    *page_refresh.FORMULAS,
+    *robot_control.FORMULAS,
+    *indexing_queue.FORMULAS,
+    *routing.FORMULAS,
+    *pipeline.FORMULAS,
+    *probing.FORMULAS,
+    *page_set.FORMULAS,
+    *transient.FORMULAS,
+)
+"""The whole index, subject by subject."""
+
+STATEMENTS: tuple[Statement, ...] = (
+    *rules.STATEMENTS,
+    *routing.STATEMENTS,
+    *probing.STATEMENTS,
+)
+"""Its rows that predict no measure: identities, bounds, algorithms."""
+
+
+_UNCHANGED_ONLY = "it holds in the long run of a system that interventions do not change"
+
+
+@dataclass(frozen=True, slots=True)
+class NotApplicable:
+    """A formula that does not cover the scenario, and all that stands against it.
+
+    Parameters
+    ----------
+    source : str
+        Paper and number.
+    reasons : tuple of str
+    other_subject : bool
+        Whether it is about systems of another kind.
+    quantity : str
+        What the formula gives, in words.
+    is_of_several : bool
+        Whether the same paper and number says something else of another quantity.
+    """
+
+    source: str
+    reasons: tuple[str, ...]
+    other_subject: bool = False
+    quantity: str = ""
+    is_of_several: bool = False
+
+    @property
+    def name(self) -> str:
+        """The source, with the quantity that is meant where that is not clear."""
+        return f"{self.source} ({self.quantity})" if self.is_of_several else self.source
+
+    @property
+    def reason(self) -> str:
+        """All reasons as one text."""
+        return "; ".join(self.reasons)
+
+
+def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
+    """The predictions of all formulas that cover the scenario, and the reasons of the others.
+
+    The others come in the order of what they lack: the fewest obstacles first, and last those that
+    are about systems of another kind.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Raises
+    ------
+    ScenarioError
+        If the activation is still to be optimised (`analytic.resolve` decides it), or a policy's
+        probes lie closer together than the scenario allows.
+    """
+    require_scenario(scenario)
+    require_decided(scenario)
+    predictions: list[Prediction] = []
+    others: list[NotApplicable] = []
+    reasons_of = Reasons(scenario)
+    for formula in FORMULAS:
+        if scenario.interventions and not formula.over_time:
+            reasons: tuple[str, ...] = (_UNCHANGED_ONLY,)
+        else:
+            reasons = tuple(obstacles(formula.conditions, reasons_of))
+        if not reasons:
+            try:
+                predictions += formula.predict(scenario)
+            except NoAnswerError as refusal:
+                reasons = (str(refusal),)
+        if reasons:
+            foreign = fails_a_premise(formula.conditions, reasons_of)
+            others.append(NotApplicable(formula.source, reasons, foreign, formula.quantity))
+    mixed = _of_several_minds(predictions, others)
+    others = [replace(each, is_of_several=each.source in mixed) for each in others]
+    return predictions, sorted(others, key=lambda each: (each.other_subject, len(each.reasons)))
+
+
+def _of_several_minds(
+    predictions: Iterable[Prediction], others: Iterable[NotApplicable]
+) -> set[str]:
+    """Sources that do not say the same of all quantities: one applies, or for other reasons."""
+    said: dict[str, set[str]] = {}
+    for other in others:
+        said.setdefault(other.source, set()).add(other.reason)
+    used = {each.source for each in predictions}
+    return {source for source, reasons in said.items() if source in used or len(reasons) > 1}
+
+
+def exact_values(scenario: Scenario) -> dict[tuple[str, Subject], tuple[float, str]]:
+    """The exact value of each measure and subject, with the source of the formula that gives it.
+
+    Where several formulas do, it is that of the first.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Raises
+    ------
+    ScenarioError
+        As `predict`.
+    """
+    exact: dict[tuple[str, Subject], tuple[float, str]] = {}
+    for row in predict(scenario)[0]:
+        if row.kind == "exact":
+            exact.setdefault((row.measure, row.subject), (row.value, row.source))
+    return exact

@@ -1,0 +1,205 @@
+"""What can be optimised, one function for each kind of decision; and scenarios with it decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.page_conditions import policy_of
+from analytic.machinery.refusal import NoAnswerError
+from analytic.page_refresh import index_numbers
+from analytic.pipeline.best_frequencies import approximate_frequencies, end_to_end_frequencies
+from analytic.pipeline.best_robots import end_to_end_robots, end_to_end_switching
+from analytic.pipeline.best_thresholds import end_to_end_thresholds
+from analytic.pipeline.costs import approximate_cost_of, prices_staleness
+from analytic.probing import (
+    best_budget,
+    best_probes,
+    best_times,
+    best_times_of_split,
+    given_probes,
+    given_to_each,
+    probe_times,
+    times_of_each,
+)
+from analytic.routing import optimal_routing, optimal_template
+from analytic.rules.free import optimal_free
+from analytic.rules.levels import optimal_levels
+from scenarios import Scenario, ScenarioError
+from scenarios.accessing.index import IndexPolicy
+from scenarios.activation import Optimal
+from scenarios.base import one_of
+from scenarios.errors import MISSING
+from scenarios.scenario import require_scenario
+from scenarios.sections import Probing, Times
+
+T = TypeVar("T")
+Solver = Callable[[Scenario], Optimum]
+
+TARGETS: dict[str, Solver] = {
+    "static": end_to_end_robots,
+    "threshold": end_to_end_thresholds,
+    "levels": optimal_levels,
+    "free": optimal_free,
+    "switching": end_to_end_switching,
+    "frequencies": end_to_end_frequencies,
+    "template": optimal_template,
+    "routing": optimal_routing,
+    "probes": best_times,
+}
+"""Every target by its name; a new one is one function and one line here."""
+
+APPROXIMATE_TARGETS: dict[str, Solver] = {
+    "static": partial(end_to_end_robots, cost=approximate_cost_of),
+    "threshold": partial(end_to_end_thresholds, cost=approximate_cost_of),
+    "frequencies": approximate_frequencies,
+}
+"""The same searches by approximate costs, for what has no exact answer. Targets of switched robots
+are left out: a moment match has so many states that the search takes an hour."""
+
+
+_PLANNED_WITHOUT = "for the file without its interventions, of which whoever plans knows nothing"
+
+
+def without_interventions(scenario: Scenario) -> Scenario:
+    """The scenario of which decisions are made."""
+    return scenario.with_("interventions", None) if scenario.interventions else scenario
+
+
+def planned(optimum: Optimum, scenario: Scenario) -> Optimum:
+    """The optimum, which says where interventions were left out."""
+    if not scenario.interventions:
+        return optimum
+    return replace(optimum, notes=(*optimum.notes, _PLANNED_WITHOUT))
+
+
+def optimize(
+    scenario: Scenario, target: str, key: str = "target", given: str | None = None
+) -> Optimum:
+    """The best decision of one kind.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    target : str
+        A key of `TARGETS`.
+    key : str
+        What a refusal names: the entry or option that asked for it.
+    given : str, optional
+        What a refusal quotes as the value of that entry; the target otherwise.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such target, or no optimum of this kind for the scenario.
+    """
+    require_scenario(scenario)
+    require_target(target, key)
+    optimum = answered(TARGETS[target], without_interventions(scenario), given or target, key)
+    return planned(optimum, scenario)
+
+
+def require_target(target: str, key: str) -> None:
+    """Refuse what is no target, naming the key that asked for it, and what answers instead.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    if target not in TARGETS:
+        instead = (
+            "any other entry is compared by crawlsim sweep FILE --vary KEY=V1,V2,… "
+            "with --minimise MEASURE or --first 'MEASURE<BOUND'"
+        )
+        raise ScenarioError(key, target, f"must be {one_of(target, TARGETS)}; {instead}")
+
+
+def approximate_optimum(scenario: Scenario, target: str) -> Optimum:
+    """The best decision by the approximation that `solve` shows of its cost.
+
+    Raises
+    ------
+    NoAnswerError
+        If there is none, or the search would take too long.
+    """
+    priced = target == "frequencies" or prices_staleness(scenario)
+    if target not in APPROXIMATE_TARGETS or not priced:
+        raise NoOptimumError("its cost has no approximation")
+    optimum = APPROXIMATE_TARGETS[target](scenario)
+    return replace(optimum, kind="approximation", proved=False, gap=None)
+
+
+def answered(solver: Callable[[Scenario], T], scenario: Scenario, given: str, key: str) -> T:
+    """The answer of a solver; where there is none, the error has the key and value given."""
+    try:
+        return solver(scenario)
+    except NoAnswerError as reason:
+        raise ScenarioError(key, given, f"has no exact answer: {reason}", scenario.name) from None
+
+
+def resolve(scenario: Scenario) -> Scenario:
+    """The scenario with every "optimal" replaced by the solution, and probe times computed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Raises
+    ------
+    ScenarioError
+        Naming an "optimal" for which there is no solver or no exact answer, or a probing policy
+        without such times.
+    """
+    require_scenario(scenario)
+    policy = policy_of(scenario)
+    if policy is not None and policy.unresolved is not None:
+        if isinstance(policy, IndexPolicy):
+            scenario = _with_index(scenario, policy)
+        else:
+            best = optimize(scenario, "frequencies", "robots.accessing.frequencies", "optimal")
+            scenario = scenario.with_(best.changes)
+    if isinstance(scenario.activation, Optimal):
+        try:
+            best = optimize(scenario, scenario.activation.family, "activation.optimal")
+        except ScenarioError as refusal:
+            command = f"crawlsim optimize FILE --target {scenario.activation.family} --out BEST"
+            refusal.allowed += f"; {command} writes the file with the next best answer"
+            raise
+        scenario = scenario.with_(best.changes)
+    if scenario.servers is not None and scenario.servers.routing == "optimal":
+        best = optimize(scenario, "routing", "servers.routing", "optimal")
+        scenario = scenario.with_(best.changes)
+    if scenario.probing is None or isinstance(scenario.probing.policy, Times):
+        return scenario
+    if scenario.sources is not None:
+        return _with_times_of_each(scenario, scenario.probing)
+    if scenario.probing.policy == "optimal":
+        return answered(best_probes, scenario, "optimal", "probing.policy").scenario
+    return scenario.with_(given_probes(scenario.probing, probe_times(scenario)))
+
+
+def _with_times_of_each(scenario: Scenario, probing: Probing) -> Scenario:
+    """The scenario with the probe times of every source, by its split and its policy."""
+    if probing.split == "optimal":
+        key = "probing.policy" if probing.policy == "optimal" else "probing.split"
+        best = answered(best_budget, scenario, "optimal", key)
+        if probing.policy == "optimal":
+            return scenario.with_(given_to_each(probing, best.times))
+        scenario = scenario.with_("probing.split", [len(own) for own in best.times])
+    elif probing.policy == "optimal":
+        times = answered(best_times_of_split, scenario, "optimal", "probing.policy")
+        return scenario.with_(given_to_each(probing, times))
+    return scenario.with_(given_to_each(probing, times_of_each(scenario)))
+
+
+def _with_index(scenario: Scenario, policy: IndexPolicy) -> Scenario:
+    """The scenario with the two numbers per page of which the policy makes its index."""
+    numbers = index_numbers(scenario, policy)
+    if numbers is None:
+        allowed = "is missing, and the mean time between accesses is not known"
+        raise ScenarioError(f"robots.accessing.{policy.unresolved}", MISSING, allowed)
+    missing = {key: each for key, each in numbers.items() if getattr(policy, key) is None}
+    return scenario.with_({f"robots.accessing.{key}": each for key, each in missing.items()})

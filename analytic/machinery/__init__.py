@@ -1,0 +1,1 @@
+"""Mathematics that more than one subject uses: laws, processes, chains, decisions, transforms."""

@@ -1,0 +1,57 @@
+"""How many robots are active at a level, under a rule of the level."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+
+from analytic.machinery.refusal import NoAnswerError
+from scenarios import Scenario, ScenarioError
+from scenarios.activation import Free, Levels, Optimal, Static, These, Threshold
+
+
+def require_decided(scenario: Scenario) -> None:
+    """Refuse a scenario whose activation is still to be optimised: it is no system yet.
+
+    Raises
+    ------
+    ScenarioError
+        Naming ``activation.optimal``.
+    """
+    rule = scenario.activation
+    if isinstance(rule, Optimal):
+        allowed = "is not decided; analytic.resolve(scenario) decides it"
+        raise ScenarioError("activation.optimal", rule.family, allowed, scenario.name)
+
+
+def robots_at(scenario: Scenario) -> Callable[[int], int]:
+    """Active robots as a function of the level.
+
+    avrachenkov2011, section 2: ``robots[t]`` where ``at[t - 1] < level <= at[t]``.
+
+    Raises
+    ------
+    ScenarioError
+        If the activation is still to be optimised.
+    NoAnswerError
+        If the number depends on phases, too.
+    """
+    require_decided(scenario)
+    assert scenario.robots is not None
+    rule = scenario.activation
+    if isinstance(rule, Threshold):
+        return lambda level: rule.robots[bisect_left(rule.at, level)]
+    if isinstance(rule, Levels):
+        return lambda level: rule.robots[level]
+    if isinstance(rule, Free):
+        if any(len({number for row in level for number in row}) > 1 for level in rule.root):
+            raise NoAnswerError("the number of active robots depends on phases")
+        return lambda level: rule.root[level][0][0]
+    fixed = rule.robots if isinstance(rule, Static | These) else scenario.robots.available
+    return lambda level: fixed  # noqa: ARG005  # a fixed number does not depend on the level
+
+
+def most_active(scenario: Scenario) -> int:
+    """Largest number of robots that are ever active: of thresholds that of the empty system."""
+    rule = scenario.activation
+    return max(rule.robots) if isinstance(rule, Levels | Free) else robots_at(scenario)(0)

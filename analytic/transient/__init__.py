@@ -1,0 +1,5 @@
+"""Systems over time: from the start, under interventions, in a periodic regime."""
+
+from analytic.transient.formulas import FORMULAS
+
+__all__ = ["FORMULAS"]

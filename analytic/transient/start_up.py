@@ -1,0 +1,456 @@
+"""How long a system remembers its start, and what that does to estimates.
+
+A warm-up should not be shorter; by how much the start can shift an estimate where it is, is told by
+`StartShifts`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analytic.index.conditions import fleet_of
+from analytic.index.formula import Prediction, dependent, is_covered
+from analytic.index.page_conditions import resolved_frequencies, time_per_access
+from analytic.index.page_rows import page_rows
+from analytic.indexing_queue import empty_probability, relaxation_time_of, stays_of
+from analytic.indexing_queue.chain import count_states
+from analytic.indexing_queue.measures import one_closed_class, size_of
+from analytic.machinery.arrival_process import gap_map, gap_order
+from analytic.machinery.markov import closed_classes, relaxation_time
+from analytic.machinery.refusal import NoAnswerError
+from analytic.machinery.transforms import mean_time
+from analytic.page_set import list_relaxation
+from analytic.transient.forgetting import Forgetting
+from analytic.transient.formulas import QUEUE
+from analytic.transient.queue import QueueOverTime
+from analytic.transient.queue_start import queue_forgetting, residual_area
+from analytic.transient.recovery import settling_time
+from scenarios import MEASURES, Scenario, ScenarioError
+from scenarios.accessing.index import IndexPolicy
+from scenarios.accessing.policy import Periodic
+from scenarios.activation import Switching
+from scenarios.arrays import Array
+from scenarios.laws import Law
+from scenarios.measures import Subject
+from scenarios.page_data import (
+    access_cycle,
+    change_rates,
+    page_names,
+    page_weights,
+    realised_shares,
+)
+from scenarios.page_groups import group_names, largest_in_groups, only_sums
+from scenarios.processes import ArrivalProcess, Map, Mmpp
+from scenarios.sections import AccessTime, Pages
+from scenarios.text import shortened
+
+START_LEFT = 10
+"""A suggested warm-up is so many times what the system remembers: e^-10 = 5e-5 is left."""
+
+_OFF = 0.001
+"""Share of the long run by which the mean and the losses may be off after a suggested warm-up."""
+
+_FOLLOWED_AT_ONCE = 200
+"""States of a queue up to which its course is followed for a warm-up."""
+
+_ONCE = 1.01
+"""A cycle is over after one of them; a little more, so that no rounding cuts it short."""
+
+_SHARE = 20
+"""Where nothing is known of a start, one of so many parts of the horizon is given to it."""
+
+UNKNOWN_START = "nothing is known of how long the queue remembers that it started empty"
+"""Why its rows are inconclusive."""
+
+_OF_QUEUE = (
+    *("loss_rate", "throughput", "loss_probability", "obsolescence_probability"),
+    *("success_probability", "replacement_probability", "starvation_probability"),
+    *("idle_indexers", "mean_in_system", "mean_active_robots", "level_probability"),
+    *("sojourn_time", "sojourn_time_second_moment", "sojourn_quantile", "control_cost"),
+)
+
+_SOJOURNS = ("sojourn_time", "sojourn_time_second_moment", "sojourn_quantile")
+_STALENESS = (
+    "obsolescence_rate",
+    "index_age",
+    "weighted_obsolescence",
+    "stale_answer_probability",
+)
+_OF_PAGES = (*_STALENESS, "control_cost")
+
+_LONGEST_NAME = 60
+_LARGEST_ORDER = 400
+"""Phases up to which eigenvalues are computed."""
+
+_ONLY_LOWERED = (
+    "loss_probability",
+    "loss_rate",
+    "obsolescence_probability",
+    "throughput",
+    "mean_in_system",
+    "sojourn_time",
+    "sojourn_time_second_moment",
+    "sojourn_quantile",
+    "obsolescence_rate",
+    "weighted_obsolescence",
+    "stale_answer_probability",
+    "index_age",
+)
+"""An empty buffer and fresh copies lose nothing, keep nobody waiting, and are not out of date."""
+
+_OF_A_PAGE = ("obsolescence_rate", "index_age")
+
+
+class WarmUpNeed(NamedTuple):
+    """For how long a system remembers its start in one respect.
+
+    Attributes
+    ----------
+    name : str
+    time : float
+    needed : float
+        After how many such times it has forgotten.
+    measures : tuple of str
+        Which measures follow it; empty: all of them.
+    pages : ndarray, shape (pages,), optional
+        The time of each page, where it is `time` of the slowest.
+    forgetting : Forgetting, optional
+        How it forgets, where more is known than for how long it remembers.
+    """
+
+    name: str
+    time: float
+    needed: float = START_LEFT
+    measures: tuple[str, ...] = ()
+    pages: Array | None = None
+    forgetting: Forgetting | None = None
+
+    @property
+    def long_enough(self) -> float:
+        """A warm-up after which it is forgotten."""
+        return self.needed * self.time
+
+    @property
+    def rule(self) -> str:
+        """How long that is, in words."""
+        return self.name if self.needed == 1 else f"{self.needed:.3g} times {self.name}"
+
+    def left(self, warmup: float) -> float:
+        """For how long it is remembered after a warm-up."""
+        left = max(self.long_enough - warmup, 0.0)
+        return left if self.forgetting is None else min(left, self.forgetting.left(warmup))
+
+
+def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
+    """Times in which a system forgets its start, each with its name; only those that are known.
+
+    The time until a small queue is near its long run; relaxation times of larger ones, of the
+    access times and of the arrivals of packets; the longest stay of a waiting page, where pages are
+    not served in their order; of pages that come and go the mean lifetime, and the relaxation time
+    of the list of known ones; the cycle of the pages, or the mean time between accesses of the page
+    that is drawn most rarely; the mean time to the first change of a page that is never accessed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
+    known = _warm_up_needs(scenario)
+    return [(each.name, each.time) for each in known if math.isfinite(each.time)]
+
+
+def _warm_up_needs(scenario: Scenario) -> list[WarmUpNeed]:
+    known = []
+    if (settled := _time_to_settle(scenario)) is not None:
+        name = "the time until mean in system and losses are within 0.1 % of the long run"
+        known.append(WarmUpNeed(name, settled, needed=1.0))
+    elif (queue := relaxation_time_of(scenario)) is not None:
+        # It starts empty: after a time t the distance from the stationary distribution is at most
+        # sqrt(1 / p) e^(-t / relaxation), with the stationary probability p of the start (exactly
+        # so for reversible chains).
+        empty = empty_probability(scenario) or 1.0
+        rarity = -math.log(empty) / 2 if 0 < empty < 1 else 0.0
+        known.append(WarmUpNeed("the relaxation time of the queue", queue, START_LEFT + rarity))
+    elif scenario.buffer is not None and scenario.robots is not None:
+        known.append(_large_queue(scenario))
+    known += _oldest_page(scenario)
+    known += _page_set(scenario)
+    if scenario.robots is not None:
+        for each in fleet_of(scenario).classes:
+            known += _relaxation("the relaxation time of the access times", each.gaps)
+        if (environment := scenario.robots.environment) is not None:
+            name = "the relaxation time of the robots' environment"
+            known.append(WarmUpNeed(name, relaxation_time(np.array(environment.Q))))
+    if scenario.servers is not None:
+        known += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
+    return [*known, *_accesses(scenario)]
+
+
+def _page_set(scenario: Scenario) -> Iterator[WarmUpNeed]:
+    """The lifetime of the pages of time 0, and how fast the list of known pages settles."""
+    if scenario.page_set is None:
+        return
+    yield WarmUpNeed("the mean lifetime of a page", mean_time(scenario.page_set.lifetime))
+    if (listed := list_relaxation(scenario)) is not None:
+        yield WarmUpNeed("the relaxation time of the list of known pages", listed)
+
+
+@lru_cache(maxsize=8)
+def _large_queue(scenario: Scenario) -> WarmUpNeed:
+    """How a queue forgets that it was empty; for ever, as it were, where nothing is known of it."""
+    forgetting = queue_forgetting(scenario)
+    if forgetting is None:
+        return WarmUpNeed(UNKNOWN_START, math.inf, needed=1.0, measures=_OF_QUEUE)
+    name = "the time in which the queue forgets that it was empty"
+    return WarmUpNeed(name, forgetting.time, needed=1.0, forgetting=forgetting)
+
+
+@lru_cache(maxsize=8)
+def _time_to_settle(scenario: Scenario) -> float | None:
+    """That of the exact course of a small queue, from the start on."""
+    buffer = scenario.buffer
+    if buffer is None or buffer.servers > 1 or not is_covered((*QUEUE, _small), scenario):
+        return None
+    try:
+        return settling_time(QueueOverTime(scenario), _OFF)
+    except NoAnswerError:
+        return None
+
+
+@dependent
+def _small(scenario: Scenario) -> str | None:
+    """The chain has at most 200 states, so that it is followed at once, and one closed class."""
+    states = count_states(*size_of(scenario))
+    return one_closed_class(scenario) if states <= _FOLLOWED_AT_ONCE else f"{states} states"
+
+
+def _oldest_page(scenario: Scenario) -> Iterator[WarmUpNeed]:
+    """That of the ages in a buffer that does not serve its pages in their order.
+
+    The numbers of pages forget the start sooner than their ages do: under "lifo" the page at the
+    bottom is served when the busy period ends.
+    """
+    buffer, queue = scenario.buffer, scenario.model.queue
+    if buffer is None or queue is None or queue.discipline.is_ordered:
+        return
+    stays = stays_of(scenario)
+    if stays is not None and math.isfinite(stays.longest):
+        sojourns = _SOJOURNS if buffer.sojourn_quantiles else _SOJOURNS[:2]
+        measures = (*sojourns, *(_STALENESS if scenario.pages else ()), "control_cost")
+        yield WarmUpNeed("the longest stay of a waiting page", stays.longest, measures=measures)
+
+
+def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
+    """A warm-up that is long enough, and by which rule.
+
+    Of the times in which the system forgets its start the longest, as often as it takes: of a small
+    queue the time until its exact course is within 0.1 % of the long run; else ten times a
+    relaxation time (e^-10 = 5e-5 is left), and for a queue, which starts empty, half the logarithm
+    of how rare that is on top; ten of the longest stays of a waiting page, where pages
+    are not served in their order; a cycle of the pages once, or as often as it takes to have each
+    of them indexed. A twentieth of the horizon where no such time is known.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Raises
+    ------
+    ScenarioError
+        If the horizon is not longer than the warm-up.
+    """
+    known = [each for each in _warm_up_needs(scenario) if math.isfinite(each.time)]
+    if not known:
+        return scenario.run.horizon / _SHARE, "a twentieth of the horizon: nothing else is known"
+    longest = max(known, key=lambda each: each.long_enough)
+    warmup = longest.long_enough
+    rule = longest.rule
+    if warmup >= scenario.run.horizon:
+        allowed = f"must be longer than a warm-up of {rule} ({longest.time:.6g})"
+        raise ScenarioError("run.horizon", scenario.run.horizon, allowed, scenario.name)
+    return warmup, rule
+
+
+def needed_warmup(scenario: Scenario) -> float:
+    """The shortest warm-up after which nothing known of the system remembers the start; 0 if none.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its own warm-up and horizon do not matter.
+    """
+    needed = (each.long_enough for each in _warm_up_needs(scenario))
+    return max(filter(math.isfinite, needed), default=0.0)
+
+
+def remembered_starts(scenario: Scenario) -> list[WarmUpNeed]:
+    """In which respects the scenario's own warm-up is too short to forget the start.
+
+    In none under interventions: what is predicted of them includes the start.
+    """
+    warmup = scenario.run.warmup
+    if scenario.probing is not None or scenario.interventions:
+        return []
+    return [each for each in _warm_up_needs(scenario) if warmup * _ONCE < each.long_enough]
+
+
+def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Iterator[WarmUpNeed]:
+    """That of the phase of a process, where it has one and forgets it."""
+    if not isinstance(process, Map | Mmpp):
+        return
+    if (gap_order(process) or 0) > _LARGEST_ORDER:
+        return
+    generator = sum(gap_map(process) or (), start=np.zeros(1))
+    if len(closed_classes(generator)) == 1:
+        yield WarmUpNeed(name, relaxation_time(generator))
+
+
+def _accesses(scenario: Scenario) -> Iterator[WarmUpNeed]:
+    """Times between accesses of pages, and to the first change of a page without accesses."""
+    policy = scenario.robots.accessing if scenario.robots else None
+    if scenario.pages is None or policy is None or resolved_frequencies(scenario) is not None:
+        return
+    if isinstance(policy, IndexPolicy):
+        return
+    stays = stays_of(scenario) if scenario.buffer is not None else None
+    indexed = stays.served if stays is not None and stays.served > 0 else 1.0
+    shares = realised_shares(policy, scenario.pages)
+    access = time_per_access(scenario)
+    if isinstance(policy, Periodic):
+        slots = len(access_cycle(policy, scenario.pages))
+        delivered = _delivered_per_slot(scenario)
+        lost = 1.0 - indexed * delivered
+        rounds = _ONCE + (START_LEFT / -math.log(lost) if lost > 0 else 0.0)
+        known = WarmUpNeed("the cycle of the pages", slots * delivered * access, rounds, _OF_PAGES)
+    else:
+        rarest = int(np.argmin(np.where(shares > 0, shares, np.inf)))
+        name = f"the mean time between accesses of {_called(scenario.pages, rarest)}"
+        with np.errstate(divide="ignore"):
+            times = access / (shares * indexed)
+        times = np.where(np.isfinite(times), times, 0.0)
+        known = WarmUpNeed(name, float(times[rarest]), START_LEFT, _OF_PAGES, times)
+    if math.isfinite(known.time):
+        yield known
+    rates = change_rates(scenario.pages)
+    waiting = np.where((shares == 0) & (rates > 0), rates, np.inf)
+    slowest = int(np.argmin(waiting))
+    if waiting[slowest] < math.inf:
+        page = _called(scenario.pages, slowest)
+        name = f"the mean time to the first change of {page}, which is never accessed"
+        times = np.where(waiting < math.inf, 1.0 / waiting, 0.0)
+        yield WarmUpNeed(name, float(times[slowest]), START_LEFT, _OF_PAGES, times)
+
+
+def _delivered_per_slot(scenario: Scenario) -> float:
+    """Share of the slots of a list whose pages robots do not give up."""
+    failure = scenario.robots.failure if scenario.robots else None
+    return 1.0 if failure is None else 1.0 - failure.probability ** (failure.retries + 1)
+
+
+def _called(pages: Pages, page: int) -> str:
+    names = page_names(pages)
+    return shortened(names[page], _LONGEST_NAME) if names else f"page {page}"
+
+
+def _left_of_long_times(scenario: Scenario) -> float:
+    """Share of the window in which the services and accesses of heavy tails are missing.
+
+    In the long run some of them have begun long ago; at the start all of them begin.
+    """
+    laws: list[object] = [] if scenario.buffer is None else [scenario.buffer.service]
+    if scenario.robots is not None:
+        laws += [each.law for each in fleet_of(scenario).classes]
+    heavy = [each for each in laws if isinstance(each, Law) and math.isfinite(each.tail_index)]
+    run = scenario.run
+    area = sum(residual_area(law, run.warmup, run.horizon) for law in heavy)
+    return min(area / (run.horizon - run.warmup), 1.0)
+
+
+class StartShifts:
+    """How far the start can shift each estimate.
+
+    Of a window of which the share e still remembers the start, the long run makes 1 - e and
+    something else the rest: the estimate is ``(1 - e) p + e q``. Nothing that is measured is
+    negative, so it is lowered by e p at most; a fraction is raised by e (1 - p) at most. What an
+    empty buffer and fresh copies can only lower is not raised, unless robots are switched: then
+    all of them are active at the start, and may be too many.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        run = scenario.run
+        memories = remembered_starts(scenario)
+        self._warmup = run.warmup
+        self._window = run.horizon - run.warmup
+        self._switched = isinstance(scenario.activation, Switching)
+        self._unknown = {
+            measure for each in memories if math.isinf(each.time) for measure in each.measures
+        }
+        self._together = [
+            (each.measures, min(each.left(run.warmup) / self._window, 1.0))
+            for each in memories
+            if each.pages is None
+        ]
+        self._together.append(((), _left_of_long_times(scenario)))
+        by_page = [
+            self._left(each.needed * each.pages) for each in memories if each.pages is not None
+        ]
+        pages = 1 if scenario.pages is None else scenario.pages.count
+        self._by_page = np.max([np.zeros(pages), *by_page], axis=0)
+        weights = np.zeros(1) if scenario.pages is None else page_weights(scenario.pages)
+        stale = float(weights @ self._by_page) if scenario.pages else 0.0
+        self._by_group: dict[Subject, float] = {}
+        self._sum_of_group: dict[Subject, float] = {}
+        if scenario.pages is not None and only_sums(scenario):
+            names = group_names(scenario.pages)
+            largest = largest_in_groups(scenario.pages, self._by_page)
+            self._by_group = dict(zip(names, largest.tolist(), strict=True))
+            rows = page_rows(scenario, "weighted_obsolescence", weights * self._by_page)
+            self._sum_of_group = {subject: value for _, subject, value in rows}
+        self._sums = {
+            "weighted_obsolescence": stale,
+            "stale_answer_probability": stale / weights.sum() if weights.sum() > 0 else 0.0,
+            "control_cost": scenario.prices.staleness * stale,
+        }
+
+    def of(self, prediction: Prediction, estimate: float) -> float:
+        """The largest such shift in the direction in which the estimate lies.
+
+        A sum over pages is shifted by those of the pages, each of which is stale with probability
+        1 at most. Infinite where nothing is known of the start.
+        """
+        if prediction.measure in self._unknown:
+            return math.inf
+        share = self.share_of(prediction.measure, prediction.subject)
+        predicted = prediction.value
+        pages = self._sums.get(prediction.measure, 0.0)
+        if prediction.measure == "weighted_obsolescence" and prediction.subject is not None:
+            pages = self._sum_of_group[prediction.subject]
+        if estimate <= predicted:
+            return min(share * predicted + pages, max(predicted, 0.0))
+        if prediction.measure in _ONLY_LOWERED and not self._switched:
+            return 0.0
+        if MEASURES[prediction.measure].is_fraction:
+            return share * (1.0 - predicted) + pages
+        return share * estimate + pages
+
+    def share_of(self, measure: str, page: Subject = None) -> float:
+        """The share of the window in which what is measured remembers the start."""
+        follow = (left for names, left in self._together if not names or measure in names)
+        share = max(follow, default=0.0)
+        if measure in _OF_A_PAGE and isinstance(page, int):
+            return max(share, float(self._by_page[page]))
+        if measure in _OF_A_PAGE:
+            return max(share, self._by_group.get(page, 0.0))
+        return share
+
+    def _left(self, needed: Any) -> Array:
+        left: Array = np.clip((np.asarray(needed) - self._warmup) / self._window, 0.0, 1.0)
+        return left

@@ -1,0 +1,481 @@
+"""The best rule that keeps a bound, against each rule's own predictions and a linear programme."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from profiles import examples
+from scipy.optimize import linprog
+
+from analytic import optimize, predict
+from analytic.index.optimum import NoOptimumError
+from analytic.robot_control.switched_queue import Measures, SwitchedQueue
+from analytic.robot_control.switching import best_switching, queue_of
+from analytic.robot_control.target_rules import measures_of_targets
+from analytic.rules.bound import COUNTED, SHARES, Bound, Found, cheapest_within
+from analytic.rules.listed import ListedRules
+from analytic.rules.subject_to import best_within
+from analytic.rules.targets import counted_by
+from scenarios import Scenario, load, scenario_from
+from scenarios.arrays import Array
+from scenarios.choices import NO_CLASS
+
+
+def queue(**sections: Any) -> Scenario:
+    system: dict[str, Any] = {
+        "name": "bounded",
+        "robots": {"available": 3, "access_time": {"exponential": {"mean": 1.0}}},
+        "buffer": {
+            "waiting_places": 3,
+            "service": {"erlang": {"shape": 2, "mean": 0.8}},
+            "obsolescence": {"exponential": {"mean": 4.0}},
+        },
+        "costs": {"loss": 20.0, "obsolescence": 30.0, "starvation": 10.0, "robots": 1.0},
+    }
+    return scenario_from({**system, **sections})
+
+
+def value_of(scenario: Scenario, rule: dict[str, Any], measure: str) -> float:
+    """Of one rule by its own prediction."""
+    rows = predict(scenario.with_("activation", rule))[0]
+    return next(row.value for row in rows if row.measure == measure and row.kind == "exact")
+
+
+@pytest.mark.parametrize("measure", COUNTED)
+@pytest.mark.parametrize("above", [False, True])
+def test_the_best_number_is_the_best_of_those_that_keep_the_bound(
+    measure: str, above: bool
+) -> None:
+    scenario = queue()
+    rules = {n: {"static": n} for n in (1, 2, 3)}
+    values = {n: value_of(scenario, rule, measure) for n, rule in rules.items()}
+    costs = {n: value_of(scenario, rule, "control_cost") for n, rule in rules.items()}
+    bound = values[2] * (1 - 1e-6 if above else 1 + 1e-6)
+    kept = [n for n in rules if (values[n] >= bound if above else values[n] <= bound)]
+    best = min(kept, key=lambda n: costs[n])
+    found = best_within(scenario, "static", Bound(measure, above, bound))
+    assert found.decision == {"robots": best}
+    assert found.cost == pytest.approx(costs[best], rel=1e-10)
+    assert {row["robots"] for row in found.table} - {0} == set(kept)
+
+
+def test_the_best_thresholds_are_the_best_of_those_that_keep_the_bound() -> None:
+    scenario = queue()
+    limit = Bound("loss_probability", False, 0.06)
+    found = best_within(scenario, "threshold", limit)
+    least = np.inf
+    for high in (1, 2, 3):
+        for low in range(1, high + 1):
+            for at in range(4):
+                pair = {"robots": [high, low], "at": [at]} if low < high else None
+                rule = {"threshold": pair} if pair else {"static": high}
+                if value_of(scenario, rule, "loss_probability") <= 0.06:
+                    least = min(least, value_of(scenario, rule, "control_cost"))
+    rule = dict(found.changes)["activation"]
+    assert value_of(scenario, rule, "loss_probability") <= 0.06
+    assert value_of(scenario, rule, "control_cost") == pytest.approx(found.cost, rel=1e-10)
+    assert found.cost is not None
+    assert found.cost <= least * (1 + 1e-12)
+    assert found.lower_bound is not None
+    assert found.lower_bound <= found.cost
+
+
+def mixture_of(excess: Array, costs: Array) -> Found[int]:
+    rules = ListedRules(costs, excess, excess, excess)
+    return cheapest_within(rules, Bound("loss_rate", False, 0.0), str, 1e-12)
+
+
+numbers = st.floats(-5.0, 5.0, allow_nan=False).map(lambda x: round(x, 3))
+
+
+@settings(max_examples=examples(200))
+@given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=12))
+def test_no_mixture_of_any_rules_is_cheaper(points: list[tuple[float, float]]) -> None:
+    excess, costs = np.array([(-1.0, 6.0), *points]).T
+    found = mixture_of(excess, costs)
+    programme = linprog(
+        costs, A_ub=[excess], b_ub=[0.0], A_eq=[np.ones(len(costs))], b_eq=[1.0], method="highs"
+    )
+    assert found.mixed_cost == pytest.approx(programme.fun, abs=1e-9)
+    assert found.lower == pytest.approx(max(programme.fun, 0.0), abs=1e-9)
+    shares = np.zeros(len(costs))
+    inside, outside = found.edge
+    shares[inside.rule] += found.share
+    shares[outside.rule] += 1.0 - found.share
+    assert shares @ excess <= 1e-12
+    assert shares @ costs == pytest.approx(found.mixed_cost, abs=1e-12)
+
+
+def test_a_price_of_the_response_is_no_rate() -> None:
+    scenario = queue(costs={"loss": 20.0, "starvation": 10.0, "response": 5.0})
+    found = best_within(scenario, "static", Bound("throughput", True, 0.7))
+    assert found.lower_bound is None
+
+
+def test_what_no_rule_keeps_says_what_comes_nearest() -> None:
+    with pytest.raises(NoOptimumError, match=r"the nearest, robots = 1 has 0\.0"):
+        best_within(queue(), "static", Bound("loss_probability", False, 1e-9))
+    with pytest.raises(NoOptimumError, match="static, threshold, levels, free or switching"):
+        best_within(queue(), "template", Bound("loss_probability", False, 0.1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["loss<0.1", "loss_probability", "loss_probability <= x", "1", "loss_probability = 0.1", "<1"],
+)
+def test_a_bound_that_is_none_is_refused(text: str, crawlsim: Any) -> None:
+    code, _, err = crawlsim("optimize", "one-robot", "--target", "static", "--subject-to", text)
+    assert code == 2
+    assert "--subject-to" in err
+
+
+def test_a_bound_where_nothing_costs_anything_without_it() -> None:
+    scenario = queue(costs={"robots": 1.0})
+    found = best_within(scenario, "static", Bound("throughput", True, 0.5))
+    assert found.decision == {"robots": 1}
+    assert "without the bound the cost is 0; it costs 1 more" in found.notes
+
+
+def test_a_limit_is_said_as_it_was_given() -> None:
+    assert str(Bound("loss_rate", False, 0.123456789)) == "loss_rate <= 0.123456789"
+
+
+def test_the_command(crawlsim: Any) -> None:
+    asked = ["optimize", "four-robots-one-threshold", "--target", "threshold"]
+    code, out, _ = crawlsim(*asked, "--subject-to", "throughput >= 1.44", "--json")
+    (found,) = json.loads(out)
+    assert code == 0
+    assert found["decision"] == {"robots": [4, 2, 1], "at": [1, 2]}
+    code, _, err = crawlsim(*asked, "--subject-to", "loss_probability <= 0.0001")
+    assert code == 2
+    assert "\nno rule of this kind keeps" in err
+    code, _, err = crawlsim(*asked, "--subject-to", "throughput >= 1", "--kind", "simulated")
+    assert code == 2
+    assert "must be exact" in err
+
+
+def all_targets(scenario: Scenario) -> tuple[SwitchedQueue, list[Measures]]:
+    """The measures of every list of targets."""
+    queue = queue_of(scenario)
+    available = queue.modes.available
+    each = product(range(1, available + 1), *[range(available + 1)] * queue.levels.capacity)
+    phases = queue.levels.phases
+    every = [[first, *np.repeat(rest, phases)] for first, *rest in each]
+    return queue, [*filter(None, (measured(queue, targets) for targets in every))]
+
+
+def measured(queue: SwitchedQueue, targets: list[int]) -> Measures | None:
+    """None where the targets leave two levels, or sets of levels, for good."""
+    try:
+        return measures_of_targets(queue, np.array(targets))
+    except ValueError:
+        return None
+
+
+@pytest.mark.by_day(
+    "False-False-obsolescence_probability",
+    "False-False-mean_active_robots",
+    "False-True-obsolescence_probability",
+)
+@pytest.mark.parametrize("measure", COUNTED)
+@pytest.mark.parametrize("above", [False, True])
+@pytest.mark.parametrize("stale", [False, True])
+def test_no_targets_that_keep_the_bound_cost_less(measure: str, above: bool, stale: bool) -> None:
+    """Against all lists of targets, alone and mixed, at the middle one of their values."""
+    buffer: dict[str, Any] = {"waiting_places": 2, "service": {"exponential": {"mean": 0.8}}}
+    if stale:
+        buffer["obsolescence"] = {"exponential": {"mean": 4.0}}
+    scenario = queue(buffer=buffer)
+    if measure == "obsolescence_probability" and not stale:
+        return
+    system, rules = all_targets(scenario)
+    counts = np.array([counted_by(Bound(measure, above, 0.0), rule, system) for rule in rules])
+    values = counts[:, 0] / counts[:, 1]
+    costs = np.array([rule.cost(scenario.prices) for rule in rules])
+    limit = float(np.median(values))
+    delivered = np.array([system.modes.rates[0] * rule.mean_active for rule in rules])
+    total = delivered if measure in SHARES else np.ones(len(rules))
+    excess = (values - limit) * total * (-1 if above else 1)
+    excess = np.where(np.abs(excess) < 1e-12, 0.0, excess)
+    mixture = mixture_of(excess, costs).mixed_cost
+    found = best_within(scenario, "switching", Bound(measure, above, limit))
+    kept = float(costs[excess <= 0].min())
+    assert found.lower_bound is not None
+    assert mixture * (1 - 1e-7) <= found.cost
+    assert found.lower_bound <= mixture * (1 + 1e-9)
+    assert found.lower_bound == pytest.approx(mixture, rel=1e-6)
+    assert found.cost == pytest.approx(kept, rel=1e-9)
+    own = measures_of_targets(system, np.array(found.decision["targets"]))
+    counted, total = counted_by(Bound(measure, above, limit), own, system)
+    value = counted / total
+    assert value >= limit * (1 - 1e-9) if above else value <= limit * (1 + 1e-9)
+
+
+def test_targets_that_break_the_bound_are_refuted() -> None:
+    """A planted error: the targets without the bound, taken for those with it."""
+    service = {"exponential": {"mean": 0.8}}
+    scenario = queue(buffer={"waiting_places": 3, "service": service})
+    free = best_switching(scenario)
+    limit = 0.9 * free.measures.starvation
+    found = best_within(scenario, "switching", Bound("starvation_probability", False, limit))
+    own = measures_of_targets(free.queue, np.array(found.decision["targets"]))
+    assert own.starvation <= limit < free.measures.starvation
+    assert found.cost > free.cost
+
+
+def test_no_targets_keep_an_impossible_bound() -> None:
+    with pytest.raises(
+        NoOptimumError, match=r"no rule of this kind keeps throughput >= 5\.0; the nearest, targets"
+    ):
+        best_within(load("talim-switching"), "switching", Bound("throughput", True, 5.0))
+
+
+# --- classes, sets, levels, free rules: every rule by its own prediction --------------------------
+
+TWO = [
+    {"available": 2, "access_time": {"exponential": {"rate": 0.9}}},
+    {"available": 2, "access_time": {"exponential": {"rate": 0.3}}},
+]
+ONE_EACH = [each | {"available": 1} for each in TWO]
+BRISK = {"mmpp": {"Q": [[-0.3, 0.3], [0.2, -0.2]], "rates": [2.0, 0.3]}}
+CALM = {"mmpp": {"Q": [[-0.3, 0.3], [0.2, -0.2]], "rates": [0.4, 0.3]}}
+WILD = {"mmpp": {"Q": [[-0.3, 0.3], [0.2, -0.2]], "rates": [0.9, 2.5]}}
+SLOW = {"poisson": {"rate": 0.4}}
+UNEVEN = {"hyperexponential": {"probabilities": [0.8, 0.2], "rates": [3.0, 0.3]}}
+COSTS = {"loss": 3.0, "starvation": 5.0, "robots": 0.2}
+
+Rules = list[dict[str, Any]]
+
+
+def small(robots: dict[str, Any], places: int, **more: Any) -> Scenario:
+    service = {"exponential": {"rate": 1.0}}
+    buffer = {"waiting_places": places, "service": service, **more}
+    return scenario_from({"name": "small", "robots": robots, "buffer": buffer, "costs": COSTS})
+
+
+def by_class() -> tuple[Scenario, Rules]:
+    scenario = small({"classes": TWO}, 2).with_("costs.robots", [0.5, 0.1])
+    return scenario, [{"static": [a, b]} for a in range(3) for b in range(3) if a + b]
+
+
+def by_set() -> tuple[Scenario, Rules]:
+    robots = {"available": 3, "deliveries": {"independent": [BRISK, SLOW, SLOW]}}
+    scenario = small(robots, 2).with_("costs.robots", [0.5, 0.1, 0.3])
+    sets = [[r for r in range(3) if chosen >> r & 1] for chosen in range(1, 8)]
+    return scenario, [{"these": each} for each in sets]
+
+
+def by_level() -> tuple[Scenario, Rules]:
+    scenario = small({"available": 3, "deliveries": {"modes": [CALM, BRISK, WILD]}}, 1)
+    return scenario, [{"levels": list(each)} for each in product((1, 2, 3), repeat=3)]
+
+
+def by_phase() -> tuple[Scenario, Rules]:
+    scenario = small({"available": 2, "access_time": {"exponential": {"rate": 0.9}}}, 1)
+    scenario = scenario.with_("buffer.service", UNEVEN)
+    cells = product((1, 2), repeat=5)
+    return scenario, [{"free": [[[a]], [[b, c]], [[d, e]]]} for a, b, c, d, e in cells]
+
+
+def by_choice() -> tuple[Scenario, Rules]:
+    scenario = small({"classes": ONE_EACH}, 0).with_("costs.robots", [0.5, 0.1])
+    # With both at rest, the second one active, the first one active, both; then with a page.
+    options = [(0, 1), (-1, 0), (-1, 1), (-1,), (-1, 0, 1), (-1, 0), (-1, 1), (-1,)]
+    rules = []
+    for empty in product(*options[:4]):
+        for busy in product(*options[4:]):
+            cells = [*empty, *busy]
+            table = [[[a, b], [c, d]] for a, b, c, d in (cells[:4], cells[4:])]
+            rules.append({"switching": {"choices": table}})
+    return scenario, rules
+
+
+FAMILIES = {
+    "static": by_class,
+    "these": by_set,
+    "levels": by_level,
+    "free": by_phase,
+    "switching": by_choice,
+}
+
+
+def points_of(scenario: Scenario, rules: Rules, measure: str) -> list[tuple[float, float, float]]:
+    """Cost, measure and deliveries per unit time of each rule that has a steady state."""
+    points = []
+    for rule in rules:
+        rows = {
+            (each.measure, each.subject): each.value
+            for each in predict(scenario.with_("activation", rule))[0]
+            if each.kind == "exact"
+        }
+        wanted = [(name, None) for name in ("control_cost", measure, "arrival_rate")]
+        if all(name in rows for name in wanted):
+            points.append(tuple(rows[name] for name in wanted))
+    return points
+
+
+@pytest.mark.by_day(
+    besides=(
+        "loss_probability-False-0.35-free",
+        "loss_probability-False-0.35-switching",
+        "starvation_probability-False-0.5-free",
+        "starvation_probability-False-0.5-switching",
+        "throughput-True-0.6-free",
+        "throughput-True-0.6-switching",
+        "mean_active_robots-False-0.45-free",
+        "mean_active_robots-False-0.45-switching",
+    )
+)
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("measure", "above", "share"),
+    [
+        ("loss_probability", False, 0.35),
+        ("starvation_probability", False, 0.5),
+        ("throughput", True, 0.6),
+        ("mean_active_robots", False, 0.45),
+    ],
+)
+def test_every_family_against_all_its_rules(
+    family: str, measure: str, above: bool, share: float
+) -> None:
+    scenario, rules = FAMILIES[family]()
+    points = points_of(scenario, rules, measure)
+    assert len(points) > 4
+    costs, values, delivered = np.array(points).T
+    value = float(np.quantile(values, 1 - share if above else share)) + 1e-4
+    value = round(value, 5)
+    found = best_within(
+        scenario, "static" if family == "these" else family, Bound(measure, above, value)
+    )
+    excess = (values - value) * (delivered if measure in SHARES else 1.0)
+    excess = -excess if above else excess
+    kept = excess <= 1e-12
+    assert 0 < kept.sum() < len(kept)
+    assert found.cost == pytest.approx(costs[kept].min(), rel=1e-8)
+    programme = linprog(
+        costs, A_ub=[excess], b_ub=[0.0], A_eq=[np.ones(len(costs))], b_eq=[1.0], method="highs"
+    )
+    assert found.lower_bound == pytest.approx(programme.fun, rel=1e-7)
+    ((decided, by_rule, _),) = points_of(scenario, [found.changes["activation"]], measure)
+    assert decided == pytest.approx(found.cost, rel=1e-8)
+    assert by_rule >= value - 1e-9 if above else by_rule <= value + 1e-9
+    mixed = any("in long turns" in note for note in found.notes)
+    assert mixed == bool(programme.fun < costs[kept].min() * (1 - 1e-8))
+
+
+@pytest.mark.thorough
+def test_a_mixture_of_choices_is_told_by_where_its_rules_differ() -> None:
+    scenario = load("one-fast-three-slow")
+    found = best_within(scenario, "switching", Bound("loss_probability", False, 0.002))
+    (mixed,) = (note for note in found.notes if "in long turns" in note)
+    other = "the rule above, but with 1 page and 1 near, 1 far active: far for the rest"
+    assert "the rule above for 62.3313 % of the time" in mixed
+    assert other in mixed
+    changed = np.array(found.decision["choices"])
+    assert changed[1, 1, 1] == NO_CLASS
+    changed[1, 1, 1] = 1
+    rules = [{"choices": each} for each in (found.decision["choices"], changed.tolist())]
+    lossy = [
+        next(
+            row.value
+            for row in predict(scenario.with_("activation", {"switching": rule}))[0]
+            if row.measure == "loss_probability"
+        )
+        for rule in rules
+    ]
+    assert lossy[0] < 0.002 < lossy[1]
+
+
+@pytest.mark.thorough
+def test_a_single_rule_that_is_not_proved_says_so() -> None:
+    scenario = load("one-fast-three-slow")
+    found = best_within(scenario, "switching", Bound("starvation_probability", False, 0.02))
+    assert found.proved is False
+    assert any("not proved" in note for note in found.notes)
+    assert found.lower_bound < found.cost  # type: ignore[operator]
+    looser = best_within(scenario, "switching", Bound("starvation_probability", False, 0.05))
+    assert looser.proved
+    assert looser.cost == looser.lower_bound or looser.cost == pytest.approx(looser.lower_bound)
+
+
+def test_a_bound_that_an_equally_good_rule_keeps_is_proved() -> None:
+    # A robot of class 0 costs nothing, so that the best rules differ in how many are active.
+    classes = [
+        {"available": 1, "access_time": {"exponential": {"rate": 1.449}}},
+        {"available": 1, "access_time": {"exponential": {"rate": 0.401}}},
+    ]
+    scenario = small({"classes": classes}, 2)
+    scenario = scenario.with_("buffer.service", {"exponential": {"rate": 0.828}})
+    scenario = scenario.with_("costs", {"starvation": 2.379, "robots": [0.0, 0.217]})
+    free = optimize(scenario, "switching")
+    found = best_within(scenario, "switching", Bound("mean_active_robots", False, 1.16))
+    assert found.cost == pytest.approx(free.cost, rel=1e-12)
+    assert found.lower_bound == pytest.approx(found.cost, rel=1e-9)
+    assert found.proved
+    assert any("the bound costs nothing" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("target", ["free", "switching", "levels", "static"])
+def test_what_no_rule_of_any_family_keeps(target: str) -> None:
+    scenario, _ = FAMILIES[target]()
+    with pytest.raises(NoOptimumError, match="no rule of this kind keeps"):
+        best_within(scenario, target, Bound("throughput", True, 5.0))
+
+
+TWO_CLASSES = {
+    "classes": [
+        {"available": 2, "access_time": {"exponential": {"mean": 1.0}}},
+        {"available": 2, "access_time": {"exponential": {"mean": 3.0}}},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("measure", "sense"),
+    [
+        ("loss_probability", "<="),
+        ("success_probability", ">="),
+        ("obsolescence_probability", "<="),
+        ("throughput", ">="),
+    ],
+)
+@pytest.mark.parametrize("classes", [False, True])
+def test_shares_of_several_servers_are_those_of_each_rule(
+    measure: str, sense: str, classes: bool
+) -> None:
+    """What is delivered follows from who is active: all that enters, is lost or is dropped."""
+    scenario = scenario_from(
+        {
+            "name": "servers",
+            "robots": TWO_CLASSES
+            if classes
+            else {"available": 3, "access_time": {"exponential": {"mean": 1.0}}},
+            "buffer": {
+                "waiting_places": 3,
+                "servers": 2,
+                "service": {"exponential": {"mean": 0.9}},
+                "obsolescence": {"exponential": {"mean": 5.0}},
+            },
+            "costs": {"loss": 1.0, "starvation": 2.0, "robots": 0.1},
+        }
+    )
+    rules: list[Any] = [1, 2, 3] if not classes else [[1, 0], [0, 2], [2, 1], [2, 2]]
+    for rule in rules:
+        fixed = scenario.with_("activation.static", rule)
+        rows, _ = predict(fixed)
+        value = next(row.value for row in rows if row.measure == measure and row.subject is None)
+        limit = Bound(measure, sense == ">=", value)
+        found = best_within(scenario, "static", limit)
+        cost = next(row.value for row in rows if row.measure == "control_cost")
+        assert found.cost is not None
+        assert found.cost <= cost * (1 + 1e-9), "the rule itself keeps what it has"
+        decided, _ = predict(scenario.with_(found.changes))
+        reached = next(row.value for row in decided if row.measure == measure)
+        assert (reached - value) * (1.0 if sense == ">=" else -1.0) >= -1e-9

@@ -1,0 +1,300 @@
+"""Warm-ups that are too short for what is known of a system, and the warnings about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from systems import queue
+
+import sim
+from analytic import (
+    Prediction,
+    check_scenario,
+    compare,
+    overall,
+    predict,
+    relaxation_time_of,
+    resolve,
+    start_up_times,
+    suggested_warmup,
+)
+from analytic.indexing_queue import empty_probability
+from analytic.machinery.phase_type import as_phase_type, phase_count
+from analytic.transient.start_up import StartShifts, remembered_starts
+from scenarios import Scenario, dumps, library_names, load, scenario_from
+from scenarios.accessing.golden_ratio import GoldenRatio
+from scenarios.deliveries import as_modes, joint_size
+
+CYCLE = "the cycle of the pages"
+GAMMA = {"shape": 2.5, "mean": 1.0}
+LAWS = {
+    "exponential": {"exponential": {"mean": 1.0}},
+    "erlang": {"erlang": {"shape": 3, "mean": 1.0}},
+    "hyperexponential": {"hyperexponential": {"probabilities": [0.5, 0.5], "rates": [1.0, 2.0]}},
+    "phase-type": {"phase-type": {"alpha": [1.0, 0.0], "T": [[-1.0, 1.0], [0.0, -2.0]]}},
+}
+MMPP = {"mmpp": {"Q": [[-0.01, 0.01], [0.03, -0.03]], "rates": [1.0, 2.0]}}
+
+
+def pages(accessing: dict[str, Any], **changes: Any) -> Scenario:
+    """Four pages and two robots; an access takes 10."""
+    base = scenario_from(
+        {
+            "name": "pages",
+            "pages": {"change_rates": [1.0, 0.001, 0.01, 0.0]},
+            "robots": {
+                "available": 2,
+                "access_time": {"exponential": {"mean": 10.0}},
+                "accessing": accessing,
+            },
+        }
+    )
+    return base.with_(changes) if changes else base
+
+
+def test_the_cycle_of_a_periodic_policy_by_hand() -> None:
+    assert start_up_times(pages({"policy": "round-robin"})) == [(CYCLE, 20.0)]
+    assert start_up_times(pages({"policy": "round-robin"}, **{"activation.static": 1})) == [
+        (CYCLE, 40.0)
+    ]
+
+
+def test_a_page_that_is_never_visited_waits_for_its_first_change() -> None:
+    """Pages 1, 2 and 3 are never accessed; page 3 never changes."""
+    times = start_up_times(pages({"policy": "cyclic", "template": [0, 0]}))
+    first = "the mean time to the first change of page 1, which is never accessed"
+    assert times == [(CYCLE, 10.0), (first, pytest.approx(1000.0))]
+
+
+def test_the_rarest_page_of_random_choices_by_hand() -> None:
+    shares = [0.5, 0.0, 0.49, 0.01]
+    (visit, change) = start_up_times(pages({"policy": "randomized", "frequencies": shares}))
+    assert visit == ("the mean time between accesses of page 3", pytest.approx(500.0))
+    assert change[1] == pytest.approx(1000.0)
+
+
+def test_a_phase_of_the_access_times_by_hand() -> None:
+    """Phases change at 0.01 and 0.03: relaxation 1 / 0.04; 1.25 accesses per time of a robot."""
+    scenario = pages({"policy": "round-robin"}, **{"robots.access_time": MMPP})
+    assert start_up_times(scenario) == [
+        ("the relaxation time of the access times", pytest.approx(25.0)),
+        (CYCLE, pytest.approx(4 / 2.5)),
+    ]
+
+
+def test_a_phase_of_the_arrivals_of_packets_by_hand() -> None:
+    scenario = load("routing-two-servers").with_("servers.arrivals", MMPP)
+    assert start_up_times(scenario) == [
+        ("the relaxation time of the arrivals", pytest.approx(25.0))
+    ]
+
+
+def test_where_nothing_is_known_nothing_is_said() -> None:
+    """No robot works; deliveries are a joint process; a phase that never changes."""
+    stuck = {"map": {"D0": [[-1.0, 0.0], [0.0, -2.0]], "D1": [[1.0, 0.0], [0.0, 2.0]]}}
+    joint = {"modes": [{"poisson": {"rate": 1.0}}, {"poisson": {"rate": 2.0}}]}
+    for change in (
+        {"activation.static": 0},
+        {"robots.deliveries": joint},
+        {"robots.access_time": stuck},
+    ):
+        assert start_up_times(pages({"policy": "round-robin"}, **change)) == []
+    optimal = pages({"policy": "randomized", "frequencies": "optimal"})
+    assert start_up_times(optimal) == []
+
+
+def test_a_large_queue_has_its_relaxation_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analytic.transient.start_up._FOLLOWED_AT_ONCE", 1)
+    scenario = queue({"run.seed": 3})  # not remembered
+    assert start_up_times(scenario) == [
+        ("the relaxation time of the queue", relaxation_time_of(scenario))
+    ]
+
+
+@pytest.mark.by_day(
+    every=3,
+    besides=(
+        "bursty-robots",
+        "marked-robots",
+        "optimal-switching-by-phase",
+        "optimal-switching-response",
+        "optimal-thresholds-variable-patience",
+        "pipeline-bigger-buffer",
+        "shops-at-dawn",
+        "talim-optimal-switching",
+        "talim-switching",
+    ),
+)
+@pytest.mark.parametrize("name", library_names())
+def test_no_ready_scenario_has_a_short_warmup(name: str) -> None:
+    scenario = resolve(load(name))
+    assert remembered_starts(scenario) == []
+
+
+def test_a_golden_cycle_that_is_too_short_by_hand() -> None:
+    """3 slots at 0.6, 0.2, 0.2 are 1.8, 0.6, 0.6 slots: 2, 1 and none; 0 wants none."""
+    shares = np.array([0.6, 0.2, 0.2, 0.0])
+    assert GoldenRatio(policy="golden-ratio", cycle=3).without_slot(shares) == 1
+    assert GoldenRatio(policy="golden-ratio", cycle=1).without_slot(shares) == 2
+    assert GoldenRatio(policy="golden-ratio", cycle=5).without_slot(shares) == 0
+    assert GoldenRatio(policy="golden-ratio").without_slot(shares) == 0
+
+
+def test_each_short_warmup_has_one_line(crawlsim: Any, tmp_path: Path) -> None:
+    accessing = {"policy": "golden-ratio", "frequencies": [0.6, 0.2, 0.2, 0.0], "cycle": 1}
+    short = {"run.warmup": 1.0, "run.horizon": 200.0, "run.replications": 2}
+    file = tmp_path / "pages.toml"
+    file.write_text(dumps(pages(accessing, **short)))
+    said = crawlsim("run", str(file), "--json")[2].splitlines()
+    lines = [line for line in said if "compiling the engine" not in line]
+    doubted = "it may bias obsolescence_rate, index_age, weighted_obsolescence, "
+    doubted += "stale_answer_probability, control_cost"
+    assert [line.partition("pages: ")[2] for line in lines] == [
+        f"the warm-up (1 time unit) is shorter than 1.01 times the cycle of the pages (5 time "
+        f"units); {doubted}",
+        "the warm-up (1 time unit) is shorter than 10 times the mean time to the first change of "
+        f"page 1, which is never accessed (1000 time units); {doubted}",
+        "the golden cycle of length 1 never accesses 2 pages with a positive frequency",
+    ]
+
+
+HUGE = {"erlang": {"shape": 1_000_000, "mean": 1.0}}
+
+
+@pytest.mark.parametrize("place", ["buffer.service", "buffer.obsolescence", "robots.access_time"])
+def test_a_law_of_a_million_phases_is_known_before_it_is_built(place: str) -> None:
+    """Its matrix would take 7 TiB, for a hint."""
+    scenario = queue({place: HUGE})
+    ((name, time),) = start_up_times(scenario)
+    assert name == "the time in which the queue forgets that it was empty"
+    assert 5.0 < time < 60.0
+    assert relaxation_time_of(scenario) is None
+    predictions, others = predict(scenario)
+    solved_without_phases = place == "buffer.service"
+    assert any(row.kind == "exact" for row in predictions) == solved_without_phases
+    assert any("have 1000000 phases; at most 4096 are solved" in each.reason for each in others)
+
+
+def test_a_renewal_process_of_a_million_phases_is_known_before_it_is_built() -> None:
+    scenario = pages({"policy": "round-robin"}, **{"robots.access_time": {"renewal": HUGE}})
+    assert start_up_times(scenario) == [(CYCLE, pytest.approx(2.0))]
+    predict(scenario)
+
+
+def test_timers_with_phases_in_a_huge_buffer_are_known_before_their_states_are_counted() -> None:
+    """A number of 300,000 digits for each of a million levels."""
+    timers = {"erlang": {"shape": 2, "mean": 1.0}}
+    scenario = queue({"buffer.obsolescence": timers, "buffer.waiting_places": 1_000_000})
+    assert relaxation_time_of(scenario) is None
+
+
+def test_how_rare_the_empty_queue_is_needs_the_chain_alone() -> None:
+    scenario = queue()
+    rows, _ = predict(scenario)
+    (starved, *_) = [row.value for row in rows if row.measure == "starvation_probability"]
+    assert empty_probability(scenario) == pytest.approx(starved, rel=1e-12)
+
+
+@pytest.mark.parametrize("law", [*LAWS, "gamma"])
+def test_phases_are_counted_without_being_built(law: str) -> None:
+    scenario = queue({"buffer.service": {**LAWS, "gamma": {"gamma": GAMMA}}[law]})
+    assert scenario.buffer is not None
+    built = as_phase_type(scenario.buffer.service)
+    count = phase_count(scenario.buffer.service)
+    assert count == (None if built is None else len(built.start))
+
+
+POISSON = {"poisson": {"rate": 1.0}}
+BATCHES = {"bmap": {"D": [[[-3.0]], [[1.0]], [[2.0]]]}}
+TWO_PHASES = {"mmpp": {"Q": [[-1.0, 1.0], [1.0, -1.0]], "rates": [1.0, 2.0]}}
+MARKED = {"D0": [[-3.0]], "robots": [[[[1.0]]], [[[1.0]], [[1.0]]]]}
+JOINT = {
+    "modes": {"modes": [POISSON, BATCHES]},
+    "independent": {"independent": [TWO_PHASES, TWO_PHASES]},
+    "thinned": {"thinned": {"process": BATCHES, "keep": [0.5, 1.0]}},
+    "marked": {"marked": MARKED},
+}
+
+
+@pytest.mark.parametrize("kind", JOINT)
+def test_the_shape_of_joint_deliveries_is_known_without_their_matrices(kind: str) -> None:
+    robots = queue(
+        {"robots.deliveries": JOINT[kind], "robots.available": 2, "activation": None}
+    ).robots
+    assert robots is not None
+    assert robots.deliveries is not None
+    shape = as_modes(robots.deliveries).shape
+    assert joint_size(robots.deliveries) == (shape[2], shape[1] - 1)
+
+
+def test_robots_that_are_switched_off_one_by_one_take_their_time() -> None:
+    """Three robots start active and at most one is ever switched on again: what remembers the
+    start is the slowest of their accesses (mean 20), not the queue, which settles in 0.5."""
+    scenario = queue(
+        {
+            "robots.access_time": {"exponential": {"mean": 20.0}},
+            "activation": {"switching": {"targets": [3, 0]}},
+            "buffer": {"waiting_places": 0, "service": {"exponential": {"mean": 0.5}}},
+        }
+    )
+    time = relaxation_time_of(scenario)
+    assert time is not None
+    assert time > 20.0 / 3
+    warmup, _ = suggested_warmup(scenario.with_("run.horizon", 1e6))
+    assert warmup > 10 * time
+
+
+def exact(measure: str, value: float, subject: Any = None) -> Prediction:
+    return Prediction(measure, subject, value, "exact", "made up")
+
+
+def test_what_a_short_warm_up_can_make_is_its_missing_part_of_the_window() -> None:
+    """Starvation may have been certain then, losses impossible, and nothing is lost more often."""
+    base = queue({"run.horizon": 5000.0, "run.warmup": 0.0})
+    needed, _ = suggested_warmup(base)
+    share = needed / 5000.0
+    shifts = StartShifts(base)
+    assert shifts.of(exact("starvation_probability", 0.2), 0.3) == pytest.approx(0.8 * share)
+    assert shifts.of(exact("starvation_probability", 0.2), 0.1) == pytest.approx(0.2 * share)
+    assert shifts.of(exact("loss_probability", 0.001), 0.0005) == pytest.approx(0.001 * share)
+    assert shifts.of(exact("loss_probability", 0.001), 0.002) == 0.0
+    half = StartShifts(base.with_("run.warmup", needed / 2))
+    rest = needed / 2 / (5000.0 - needed / 2)
+    assert half.of(exact("mean_in_system", 2.0), 1.5) == pytest.approx(2.0 * rest)
+    long = StartShifts(base.with_("run.warmup", needed))
+    assert long.of(exact("starvation_probability", 0.2), 0.3) == 0.0
+
+
+def test_a_page_that_is_seldom_visited_excuses_no_other_page() -> None:
+    accessing = {"policy": "randomized", "frequencies": [0.6, 0.2, 0.1999, 0.0001]}
+    shifts = StartShifts(pages(accessing, **{"run.horizon": 20_000.0, "run.warmup": 300.0}))
+    assert shifts.of(exact("obsolescence_rate", 0.9, 3), 0.5) == pytest.approx(0.9)
+    for page in range(3):
+        assert shifts.of(exact("obsolescence_rate", 0.9, page), 0.5) == 0.0
+    together = shifts.of(exact("weighted_obsolescence", 0.5), 0.4)
+    assert together == 0.0, "the weight of the page is its change rate, which is 0"
+    by_page = pages(accessing, **{"run.horizon": 20_000.0, "run.warmup": 300.0})
+    equal = StartShifts(by_page.with_("pages.weights", [0.5, 0.2, 0.2, 0.1]))
+    assert equal.of(exact("weighted_obsolescence", 0.5), 0.4) == pytest.approx(0.1)
+
+
+def test_a_start_that_was_warned_of_refutes_nothing() -> None:
+    """From an empty buffer without a warm-up: the time that it starves is far too long."""
+    heavy = queue(
+        {
+            "robots": {"available": 1, "access_time": {"exponential": {"rate": 0.98}}},
+            "activation.static": 1,
+            "buffer": {"waiting_places": 59, "service": {"exponential": {"rate": 1.0}}},
+            "run": {"horizon": 2000.0, "warmup": 0.0, "replications": 400},
+        }
+    )
+    predictions, _ = predict(heavy)
+    results = sim.run(heavy)
+    plain = {row.measure: row.verdict for row in compare(predictions, results)}
+    assert plain["starvation_probability"] == "disagrees"
+    rows = check_scenario(heavy, predictions, results)
+    assert overall(rows) == "inconclusive"
+    assert any(row.warmup_too_short for row in rows)
