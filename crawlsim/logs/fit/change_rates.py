@@ -34,6 +34,9 @@ LARGEST_SHAPE = 4.0
 
 _SHAPES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 _SPREADS = (0.1, 0.3, 0.7, 1.4)
+_FINER = 4
+"""Mean rates of a few folders, drawn together with all else, to a rate of the grid."""
+_FEW_FOLDERS = 300
 _SAMPLED_BLOCKS = 10
 _SAMPLED_PAGES = 1000
 _FEWEST_PAGES = 3
@@ -197,8 +200,8 @@ class Prior:
     means: NDArray[np.float32]
 
 
-def rates_given_means(shape: float, grid: Array) -> NDArray[np.float32]:
-    """Gamma probabilities of the rates of the grid, given each mean, of the same grid.
+def rates_given_means(shape: float, grid: Array, means: Array) -> NDArray[np.float32]:
+    """Gamma probabilities of the rates of the grid, given each mean.
 
     Returns
     -------
@@ -210,7 +213,7 @@ def rates_given_means(shape: float, grid: Array) -> NDArray[np.float32]:
     No rate is impossible: without a trace of each, a page that changes every second among pages
     that never do would have no posterior in single precision.
     """
-    below = special.gammainc(shape, shape * cell_edges(grid) / grid[:, None])
+    below = special.gammainc(shape, shape * cell_edges(grid) / means[:, None])
     cells = np.diff(below, axis=1) + _TRACE / len(grid)
     result: NDArray[np.float32] = (cells / cells.sum(axis=1, keepdims=True)).astype(np.float32)
     return result
@@ -242,19 +245,19 @@ def _product_with(values: Array, matrix: Array) -> Array:
 
 
 @cache
-def _spread(sd: float, means: int) -> Array:
+def _spread(sd: float, means: int, step: float = _STEP) -> Array:
     """Probability of each mean below, given each mean above, shape (means, means)."""
-    apart = _STEP * (np.arange(means)[:, None] - np.arange(means))
+    apart = step * (np.arange(means)[:, None] - np.arange(means))
     return _normalised(-(apart**2) / (2 * sd**2))
 
 
-def _above(of_each: Array, *sds: float) -> list[Array]:
+def _above(of_each: Array, *sds: float, step: float = _STEP) -> list[Array]:
     """Log-likelihoods of the mean above for each spread, from those of folders or hosts.
 
     All spreads are one product of matrices, since many small ones would take far longer.
     """
     means = of_each.shape[1]
-    together = _product_with(of_each, np.hstack([_spread(sd, means).T for sd in sds]))
+    together = _product_with(of_each, np.hstack([_spread(sd, means, step).T for sd in sds]))
     return np.split(together, len(sds), axis=1)
 
 
@@ -316,7 +319,7 @@ def fitted_hierarchy(logs: Array, groups: Groups, grid: Array, largest_shape: fl
     tried = []
     evidence = []
     for shape in (each for each in _SHAPES if each <= largest_shape):
-        for tree in _trees(likelihood, groups, grid, shape):
+        for tree in _trees(likelihood, groups, rates_given_means(shape, grid, grid), shape):
             tried.append(tree.hierarchy)
             # every mean of all is as likely
             evidence.append(float(special.logsumexp(tree.of_all)) - tree.penalty)
@@ -331,6 +334,7 @@ class _Tree(NamedTuple):
     of_folder: Array
     of_host: Array
     of_all: Array
+    step: float
 
     @property
     def penalty(self) -> float:
@@ -343,9 +347,9 @@ class _Tree(NamedTuple):
         _, folders, hosts = self.hierarchy
         number = len(self.of_all)
         top = _quantiles(_normalised(self.of_all + prior)[None], shares.top)[0]
-        above = np.log(np.maximum(_spread(hosts, number)[top], _TINY))
+        above = np.log(np.maximum(_spread(hosts, number, self.step)[top], _TINY))
         host = _quantiles(_normalised(above + self.of_host), shares.hosts)
-        spread = np.log(np.maximum(_spread(folders, number), _TINY))
+        spread = np.log(np.maximum(_spread(folders, number, self.step), _TINY))
         below = _normalised(spread[host[groups.host]] + self.of_folder)
         return _quantiles(below, shares.folders)
 
@@ -379,18 +383,19 @@ def _quantiles(weights: Array, shares: Array) -> NDArray[np.int64]:
 
 
 def _trees(
-    likelihood: NDArray[np.float32], groups: Groups, grid: Array, shape: float
+    likelihood: NDArray[np.float32], groups: Groups, given: NDArray[np.float32], shape: float
 ) -> Iterator[_Tree]:
     """The hierarchies of one shape, with each spread of folders and of hosts that there can be."""
+    step = _STEP * given.shape[1] / len(given)
     number_of_hosts = int(groups.host.max()) + 1
-    of_page = np.log(_of_page(likelihood, rates_given_means(shape, grid)))
+    of_page = np.log(_of_page(likelihood, given))
     of_folder = _sums(of_page, groups.folder, len(groups.host))
     of_folders = _SPREADS if len(groups.host) > number_of_hosts else (1.0,)
     of_hosts = _SPREADS if number_of_hosts > 1 else (1.0,)
-    for folders, above in zip(of_folders, _above(of_folder, *of_folders), strict=True):
+    for folders, above in zip(of_folders, _above(of_folder, *of_folders, step=step), strict=True):
         of_host = _sums(above, groups.host, number_of_hosts)
-        for hosts, of_each in zip(of_hosts, _above(of_host, *of_hosts), strict=True):
-            yield _Tree((shape, folders, hosts), of_folder, of_host, of_each.sum(axis=0))
+        for hosts, of_each in zip(of_hosts, _above(of_host, *of_hosts, step=step), strict=True):
+            yield _Tree((shape, folders, hosts), of_folder, of_host, of_each.sum(axis=0), step)
 
 
 def _prior_of_mean(shape: float, grid: Array, gap: float) -> Array:
@@ -435,11 +440,16 @@ def joint_draws(
     What all pages share, the hierarchy and the means of hosts and folders, is drawn first: a mean
     over pages is as uncertain as these are, however many pages there are. The mean of all has
     Jeffreys' prior, since a log without a change says nothing against a rate of 0; the shape, from
-    0.1 to 12, is as likely in each cell of a grid of its logarithm.
+    0.1 to 12, is as likely in each cell of a grid of its logarithm. Where many pages are in few
+    folders they know the mean far better than a step of the grid of rates, so that the means have a
+    finer one: else a shape would count by how near its means are to what was seen.
     """
     likelihood = _scaled_likelihood(logs)
-    priors = {shape: _prior_of_mean(shape, grid, gap) for shape in _SHAPES}
-    trees = [tree for shape in _SHAPES for tree in _trees(likelihood, groups, grid, shape)]
+    finer = _FINER if len(groups.host) <= _FEW_FOLDERS else 1
+    means = grid[0] * np.exp(_STEP / finer * np.arange(finer * len(grid)))
+    priors = {shape: _prior_of_mean(shape, means, gap) for shape in _SHAPES}
+    given = {shape: rates_given_means(shape, grid, means) for shape in _SHAPES}
+    trees = [tree for shape in _SHAPES for tree in _trees(likelihood, groups, given[shape], shape)]
     evidence = [
         float(special.logsumexp(tree.of_all + priors[tree.hierarchy[0]])) - tree.penalty
         for tree in trees
@@ -449,13 +459,10 @@ def joint_draws(
     places = np.minimum(np.searchsorted(ends, asked), len(ends) - 1)
     shares = _shares_of_draws(groups, number, rng)
     drawn = np.empty((len(logs), number), np.uint8)
-    given: dict[float, NDArray[np.float32]] = {}
     for draw, place in enumerate(places.tolist()):
         shape = trees[place].hierarchy[0]
-        if shape not in given:
-            given[shape] = rates_given_means(shape, grid)
-        means = trees[place].means(groups, priors[shape], shares[draw])
-        weights = likelihood * given[shape][means][groups.folder]
+        of_folders = trees[place].means(groups, priors[shape], shares[draw])
+        weights = likelihood * given[shape][of_folders][groups.folder]
         drawn[:, draw] = _quantiles(weights, shares[draw].pages)
     return drawn
 
@@ -507,7 +514,7 @@ def fitted_priors(
         fitted_hierarchy(each, some_groups, grid, largest)
         for each, largest in zip(logs, largest_shapes, strict=True)
     ]
-    rates = [rates_given_means(each.shape, grid) for each in hierarchies]
+    rates = [rates_given_means(each.shape, grid, grid) for each in hierarchies]
     of_folder = [np.zeros((len(groups.host), len(grid))) for _ in starts]
     for pages, rows in gaps.blocks(MOST_PAGES, MOST_GAPS):
         logs = log_likelihoods(gaps.rows(rows), pages, grid, starts)

@@ -761,6 +761,6 @@ def _expected(
 
 
 def _share(draws: Array) -> Share:
-    """Mean and 95 % interval of draws."""
-    low, high = np.quantile(draws, [0.025, 0.975])
+    """Mean and 95 % interval of draws, which one more draw is in with that probability."""
+    low, high = np.quantile(draws, [0.025, 0.975], method="weibull")
     return Share(float(draws.mean()), float(low), float(high))

@@ -16,13 +16,14 @@ from crawlsim.logs.fit.change_rates import (
     estimates,
     fitted_priors,
     groups_of,
+    joint_draws,
     log_likelihoods,
     means_of_folders,
     posterior,
     rate_grid,
     sharpened,
 )
-from crawlsim.logs.plan.planning import forecast_of
+from crawlsim.logs.plan.planning import forecast_of, stale_share
 from crawlsim.logs.read.gaps import Gaps, gaps_of_changes, gaps_of_visits, window_starts
 from crawlsim.logs.read.log import ChangeLog, VisitLog
 
@@ -227,3 +228,28 @@ def test_a_cut_of_change_times_keeps_the_quiet_time_before_it() -> None:
     for years in range(1, 5):
         known = gaps.before(gaps.end - years * YEAR)
         assert known.end - (known.start + known.length).max() < 30 * DAY
+
+
+def test_shapes_do_not_count_by_where_the_grid_lies() -> None:
+    """One gap of each page tells no shape from another: more changes, other draws, no jumps."""
+    pages = 3000
+    alone = Groups(np.zeros(pages, np.int64), np.zeros(1, np.int64))
+    stale = []
+    for changed in range(300, 401, 20):
+        gaps = Gaps(
+            page=np.arange(pages, dtype=np.int32),
+            start=np.zeros(pages),
+            length=np.ones(pages),
+            changed=np.arange(pages) < changed,
+            first=np.zeros(pages),
+            visits=np.full(pages, 2),
+            begin=0.0,
+            end=1.0,
+            interval=1.0,
+        )
+        grid = rate_grid(gaps)
+        (logs,) = log_likelihoods(gaps, slice(0, pages), grid, [0.0])
+        drawn = joint_draws(logs, alone, grid, 1.0, 240, np.random.default_rng(0))
+        of_draws = stale_share(grid[drawn], np.array(0.2)).mean(axis=0) / changed
+        stale.append(float(np.median(of_draws)))
+    assert (np.diff(stale) < 0).all()

@@ -27,6 +27,8 @@ class Visit(NamedTuple):
     status: str
     digest: str = "-"
     mime: str = "text/html"
+    posted: str = ""
+    """What indexes put behind the key of an answer to POST."""
 
 
 def at(day: int, hour: int = 6) -> datetime:
@@ -96,21 +98,23 @@ def java(time: datetime) -> str:
     return time.strftime("%a %b %d %H:%M:%S UTC %Y")
 
 
-def key(url: str) -> str:
+def key(v: Visit) -> str:
     """The key by which archives sort, which http and https share."""
-    host, _, path = url.partition("://")[2].partition("/")
-    return f"{','.join(reversed(host.split('.')))})/{path.lower()}"
+    host, _, path = v.url.partition("://")[2].partition("/")
+    return f"{','.join(reversed(host.split('.')))})/{path.lower()}{v.posted}"
 
 
 def csv(visits: Sequence[Visit]) -> str:
-    rows = [f"{v.url},{iso(v.time)},{v.digest},{v.status},{v.mime}" for v in visits]
-    return "\n".join(["url,time,digest,status,mime", *rows, ""])
+    rows = [
+        f"{v.url},{iso(v.time)},{v.digest},{v.status},{v.mime},{'POST' if v.posted else 'GET'}"
+        for v in visits
+    ]
+    return "\n".join(["url,time,digest,status,mime,method", *rows, ""])
 
 
 def common_crawl(visits: Sequence[Visit]) -> str:
     rows = [
-        f'"{v.mime}",{v.status},{digits(v.time)},"{key(v.url)}",{v.digest},"{v.url}"'
-        for v in visits
+        f'"{v.mime}",{v.status},{digits(v.time)},"{key(v)}",{v.digest},"{v.url}"' for v in visits
     ]
     header = "content_mime_type,fetch_status,fetch_time,url_surtkey,content_digest,URL"
     return "\n".join([header, *rows, ""])
@@ -122,7 +126,7 @@ def cdx(fields: int, header: bool) -> Callable[[Sequence[Visit]], str]:
     def written(visits: Sequence[Visit]) -> str:
         more = " ".join(["-", "-", "5120", "77", "file.warc.gz"][: fields - 6])
         rows = [
-            f"{key(v.url)} {digits(v.time)} {v.url} {v.mime} {v.status} {v.digest} {more}"
+            f"{key(v)} {digits(v.time)} {v.url} {v.mime} {v.status} {v.digest} {more}"
             for v in visits
         ]
         return "\n".join([*([f" CDX {letters}"] if header else []), *rows, ""])
@@ -132,14 +136,14 @@ def cdx(fields: int, header: bool) -> Callable[[Sequence[Visit]], str]:
 
 def old_cdx(visits: Sequence[Visit]) -> str:
     rows = [
-        f"{key(v.url)} {digits(v.time)} 192.0.2.1 {v.url} {v.mime} {v.status} {v.digest} 5 - 77"
+        f"{key(v)} {digits(v.time)} 192.0.2.1 {v.url} {v.mime} {v.status} {v.digest} 5 - 77"
         for v in visits
     ]
     return "\n".join([" CDX A b e a m s c V r S", *rows, ""])
 
 
 def cdxj(visits: Sequence[Visit]) -> str:
-    rows = [f"{key(v.url)} {digits(v.time)} {json.dumps(archived(v))}" for v in visits]
+    rows = [f"{key(v)} {digits(v.time)} {json.dumps(archived(v))}" for v in visits]
     return "\n".join(["!meta {}", *rows, ""])
 
 
@@ -151,15 +155,14 @@ def archived(v: Visit) -> dict[str, str]:
 
 def json_lines(visits: Sequence[Visit]) -> str:
     rows = [
-        json.dumps({"urlkey": key(v.url), "timestamp": digits(v.time), **archived(v)})
-        for v in visits
+        json.dumps({"urlkey": key(v), "timestamp": digits(v.time), **archived(v)}) for v in visits
     ]
     return "\n".join([*rows, ""])
 
 
 def json_array(visits: Sequence[Visit]) -> str:
     names = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"]
-    rows = [[key(v.url), digits(v.time), v.url, v.mime, v.status, v.digest, "5120"] for v in visits]
+    rows = [[key(v), digits(v.time), v.url, v.mime, v.status, v.digest, "5120"] for v in visits]
     return ",\n".join(map(json.dumps, [names, *rows])).join(["[", "]\n"])
 
 
