@@ -161,7 +161,7 @@ def _drawn_on(ax: Axes) -> Iterator[str]:
         yield f"      y {numbers(line.get_ydata())}"
     for patch in ax.patches:
         box = patch.get_path().transformed(patch.get_patch_transform()).get_extents()
-        colour = to_hex(np.array(patch.get_facecolor()))  # type: ignore[arg-type]
+        colour = to_hex(patch.get_facecolor())
         yield f"    patch {colour} {numbers(box.get_points())}"
     for drawn in ax.collections:
         colours = [to_hex(colour) for colour in drawn.get_facecolor()[:2]]
