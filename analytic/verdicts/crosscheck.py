@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import stdtr
@@ -180,6 +180,11 @@ class _Row:
         """Why no run can settle it; nothing where one can."""
         return UNKNOWN_START if math.isinf(self.start) else ""
 
+    @property
+    def matters(self) -> bool:
+        """Whether it is violated by more than refutes nothing."""
+        return self.violation > max(NEGLIGIBLE * self.size, self.negligible)
+
     def in_errors(self, difference: float) -> float:
         """A difference in standard errors; one that rounding makes is none."""
         if abs(difference) <= ROUNDING * self.size:
@@ -310,6 +315,80 @@ def compare(
     compared = [next(verdicts) if row.in_family else row.compared("not judged") for row in rows]
     names = {prediction.measure for prediction in predicted}
     return compared + [_unpredicted(name, results) for name in judged if name not in names]
+
+
+class Sight(NamedTuple):
+    """What one look at a run that is watched says of a prediction.
+
+    Attributes
+    ----------
+    refutes : bool
+        Whether the estimate is further away than the band reaches.
+    settles : bool
+        Whether a difference larger than the tolerance would be seen.
+    """
+
+    refutes: bool
+    settles: bool
+
+
+def look_at_predictions(
+    predictions: Sequence[Prediction],
+    results: Results,
+    reaches: Sequence[float],
+    tolerance: float = RELATIVE_TOLERANCE,
+    prices: Mapping[str, float] | None = None,
+) -> list[Sight]:
+    """What a run that is watched says of predictions: the errors and limits are those of `compare`.
+
+    Instead of the p-values of one look there are bands that may be looked at after every
+    replication. A small share is not called right because all small shares are alike: only a
+    prediction of 0 has a tolerance that is not a part of it.
+
+    Parameters
+    ----------
+    predictions : sequence of Prediction
+        Exact ones.
+    results : Results
+        Of the replications so far.
+    reaches : sequence of float
+        How many standard errors the band of each of them reaches to each side.
+    tolerance : float
+        Relative difference that still counts as agreement.
+    prices : mapping measure -> float, optional
+        As for `compare`.
+
+    Raises
+    ------
+    ValueError
+        If the results hold no estimate of something predicted.
+    """
+    context = Context(predictions, results, prices or {})
+    estimates = [context.estimate_of(each) for each in predictions]
+    errors = careful_errors(predictions, estimates, context)
+    sights = []
+    for prediction, estimate, error, reach in zip(
+        predictions, estimates, errors, reaches, strict=True
+    ):
+        row = _Row(
+            prediction,
+            estimate.estimate,
+            error,
+            in_family=True,
+            must_settle=True,
+            floor=0.0
+            if prediction.value
+            else _floor(prediction, context.unit_of(prediction.measure)),
+            negligible=0.0,
+            end_effect=estimate.end_effect_bound,
+            start=0.0,
+        )
+        beyond = math.copysign(max(row.violation - row.end_effect, 0.0), row.difference)
+        refutes = row.matters and abs(row.in_errors(beyond)) > reach
+        band = reach * row.error + row.end_effect
+        seen = smallest_seen(band, row.size) if row.size else band
+        sights.append(Sight(refutes, seen <= max(tolerance * row.size, row.floor)))
+    return sights
 
 
 def check_scenario(
@@ -572,7 +651,7 @@ def _judged(row: _Row, p_values: Sequence[float], size: int, replications: int) 
     detectable = visible / row.size if row.size else None
     undecided = row.compared("inconclusive", detectable)
     seen, beyond_ends, beyond_start = (p_value < FAMILY_ERROR for p_value in p_values)
-    if seen and row.violation > max(NEGLIGIBLE * row.size, row.negligible):
+    if seen and row.matters:
         if not beyond_ends:
             return replace(undecided, window_too_short=True)
         if not beyond_start:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from concurrent.futures import TimeoutError as NotYetError
 from dataclasses import dataclass
@@ -19,17 +19,18 @@ import numpy as np
 from analytic.verdicts.crosscheck import ROUNDING
 from crawlsim.explore.always_valid import errors_to_each_side
 from crawlsim.explore.theory import Key
-from scenarios import Scenario, ScenarioError
+from scenarios import Results, Scenario, ScenarioError
 from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
 from scenarios.page_data import access_cycle
 from scenarios.processes import gap_law
-from scenarios.results import Columns
+from scenarios.results import Columns, Rows
 from scenarios.sections import Period
 from sim import compiled_engine, simpy_engine
 from sim.estimates.intervals import interval, is_regular
 from sim.estimates.jackknife import estimates_of
 from sim.estimates.measures import left_out_of, measures_of
+from sim.estimates.outcome import events_of
 from sim.estimates.paired import Estimated
 from sim.estimates.totals import Totals
 from sim.event_rate import expected_events
@@ -95,11 +96,17 @@ class Look:
         The rows, the lesson's own first.
     values : ndarray, shape (5, rows)
         Estimate, ends of the 95 % interval, ends of the always-valid band.
+    reaches : mapping key -> float
+        Standard errors from the estimate to the ends of its band; infinite while there is none.
+    results : Results
+        The estimates, as the formulas are compared with them.
     """
 
     n: int
     keys: Sequence[Key]
     values: Array
+    reaches: Mapping[Key, float]
+    results: Results
 
 
 class Run:
@@ -203,16 +210,21 @@ def look_at(totals: Totals, scenario: Scenario, own: Key, ends: bool = False) ->
         blocks = [_without_ends(each) for each in blocks]
     keys = [(each.measure, subject) for each in blocks for subject in each.subjects]
     own = own if own in keys else next((key for key in keys if key[0] == own[0]), own)
-    reach = errors_to_each_side(totals.count, _OTHERS_ERROR / max(len(keys) - 1, 1))
-    values = np.concatenate([_with_band(each, reach) for each in blocks], axis=1)
+    others_reach = errors_to_each_side(totals.count, _OTHERS_ERROR / max(len(keys) - 1, 1))
+    reaches = dict.fromkeys(keys, others_reach)
+    values = np.concatenate([_with_band(each, others_reach) for each in blocks], axis=1)
     if own in keys:
         block = next(each for each in blocks if each.measure == own[0])
-        reach = errors_to_each_side(totals.count, _OWN_ERROR)
-        first = _with_band(block, reach)[:, [block.subjects.index(own[1])]]
+        reaches[own] = errors_to_each_side(totals.count, _OWN_ERROR)
+        first = _with_band(block, reaches[own])[:, [block.subjects.index(own[1])]]
         place = keys.index(own)
         values = np.concatenate([first, np.delete(values, place, axis=1)], axis=1)
         keys = [own, *keys[:place], *keys[place + 1 :]]
-    return Look(totals.count, keys, values)
+    events = events_of(totals)
+    results = Results(
+        scenario.name, "", scenario.run.seed, totals.count, Rows(blocks), {}, events=events
+    )
+    return Look(totals.count, keys, values, reaches, results)
 
 
 def ends_count(scenario: Scenario) -> bool:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analytic import accuracy_of, course_of, predict, resolve
+from analytic import Prediction, accuracy_of, course_of, predict, resolve
 from crawlsim.cli.output import solution_record
 from scenarios import Scenario
 from scenarios.measures import Subject
 
 Key = tuple[str, Subject]
 
-Exact = Mapping[Key, tuple[float, str]]
+Exact = Mapping[Key, Prediction]
 """By measure and subject the exact value, and the formula that gives it."""
 
 
@@ -38,8 +38,8 @@ def theory_of(scenario: Scenario) -> Theory:
     record = solution_record(
         scenario, predictions, others, accuracy_of(scenario), course_of(scenario)
     )
-    exact: dict[Key, tuple[float, str]] = {}
+    exact: dict[Key, Prediction] = {}
     for each in predictions:
         if each.kind == "exact":
-            exact.setdefault((each.measure, each.subject), (each.value, each.source))
+            exact.setdefault((each.measure, each.subject), each)
     return Theory(record, exact)

@@ -51,16 +51,17 @@ def formula_record(
     }
     if theory is None:
         return record
-    value, source = theory.exact.get(own, (None, None))
-    record |= {"applies": source == formula.source}
-    if not formula.numbers or value is None or source != formula.source:
+    exact = theory.exact.get(own)
+    applies = exact is not None and exact.source == formula.source
+    record |= {"applies": applies}
+    if exact is None or not applies or not formula.numbers:
         return record
     try:
         known = _values(formula.symbols, scenario, theory)
         put_in = re.sub(PLACE, lambda name: _latex(known[name[1]]), formula.numbers)
     except (LookupError, ArithmeticError):
         return record
-    return record | {"mathml_numbers": mathml(f"{put_in} = {_latex(value)}")}
+    return record | {"mathml_numbers": mathml(f"{put_in} = {_latex(exact.value)}")}
 
 
 def _latex(number: float) -> str:
@@ -91,7 +92,7 @@ def _value(node: ast.AST, known: Mapping[str, float], scenario: Scenario, theory
     measure, _, about = name.partition(".")
     if measure in MEASURES:
         subject: Subject = int(about) if about.isdecimal() else about or None
-        return theory.exact[measure, subject][0]
+        return theory.exact[measure, subject].value
     value = value_at(scenario, name)
     if not isinstance(value, int | float):
         raise UnknownNameError(name)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from asyncio import Task
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any
 
+from analytic.verdicts.careful_errors import prices_of
+from analytic.verdicts.crosscheck import Sight, look_at_predictions
 from crawlsim.explore.always_valid import errors_to_each_side
 from crawlsim.explore.lesson import Opened
 from crawlsim.explore.live import LEVEL, Look, Run
 from crawlsim.explore.sides import Difference
 from crawlsim.explore.theory import Exact, Key, Theory
 from scenarios import ScenarioError
-from scenarios.measures import MEASURES
 from sim.estimates.paired import paired_difference
-
-_FLOOR = 0.001
-"""Half-width of the band of a share that is narrow enough, whatever the share is."""
 
 _VALUES = ("estimate", "low", "high", "always_low", "always_high")
 
@@ -72,48 +70,52 @@ class Watched:
         for key, values in zip(look.keys, look.values.T, strict=True):
             if key not in exact:
                 continue
-            predicted, _ = exact[key]
-            _, low, high, always_low, always_high = values.tolist()
             left = self._left.setdefault(key, {})
-            if predicted < low or predicted > high:
+            if exact[key].value < values[1] or exact[key].value > values[2]:
                 left.setdefault("interval", look.n)
-            if predicted < always_low or predicted > always_high:
-                left.setdefault("band", look.n)
+        for key, sight in self._sights(look, exact).items():
+            if sight.refutes:
+                self._left[key].setdefault("band", look.n)
+
+    def _sights(self, look: Look, exact: Exact) -> dict[Key, Sight]:
+        """What the look says of each exact value that it has an estimate of."""
+        keys = [key for key in look.keys if key in exact]
+        predictions = [exact[key] for key in keys]
+        reaches = [look.reaches[key] for key in keys]
+        prices = prices_of(self.run.scenario, predictions)
+        sights = look_at_predictions(predictions, look.results, reaches, self._narrow, prices)
+        return dict(zip(keys, sights, strict=True))
 
     def record(self, look: Look) -> dict[str, Any]:
         """One event for JSON."""
         with self._lock:  # the theory may have come since
             self._compare_waiting()
-        rows = [self._row(key, look, place) for place, key in enumerate(look.keys)]
+        sights = {} if self._exact is None else self._sights(look, self._exact)
+        rows = [self._row(key, look, place, sights) for place, key in enumerate(look.keys)]
         return {"n": look.n, "level": LEVEL, "estimates": rows, "differs": self._differs}
 
-    def _row(self, key: Key, look: Look, place: int) -> dict[str, Any]:
+    def _row(self, key: Key, look: Look, place: int, sights: Mapping[Key, Sight]) -> dict[str, Any]:
         values = dict(zip(_VALUES, look.values[:, place].tolist(), strict=True))
-        predicted, source = (self._exact or {}).get(key, (None, None))
+        exact = (self._exact or {}).get(key)
         left = {what: n for what, n in self._left.get(key, {}).items() if n <= look.n}
         return {
             "measure": key[0],
             "subject": key[1],
             **values,
-            "theory": predicted,
-            "source": source,
-            "verdict": self._verdict(key[0], values, predicted, left),
+            "theory": None if exact is None else exact.value,
+            "source": None if exact is None else exact.source,
+            "verdict": self._verdict(sights.get(key), left),
             "interval_left_at": left.get("interval"),
             "band_left_at": left.get("band"),
         }
 
-    def _verdict(
-        self, measure: str, values: dict[str, float], predicted: float | None, left: dict[str, int]
-    ) -> str | None:
+    def _verdict(self, sight: Sight | None, left: Mapping[str, int]) -> str | None:
         """The verdict; None where nothing is predicted."""
-        if predicted is None:
+        if sight is None:
             return "not yet" if self._exact is None else None
         if "band" in left:
             return "disagrees"
-        floor = _FLOOR if MEASURES[measure].is_fraction else 0.0
-        enough = max(self._narrow * abs(predicted), floor)
-        half = (values["always_high"] - values["always_low"]) / 2
-        return "agrees" if half <= enough else "not yet"
+        return "agrees" if sight.settles else "not yet"
 
 
 def event_record(watched: Sequence[Watched], n: int) -> dict[str, Any]:

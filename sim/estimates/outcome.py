@@ -72,7 +72,7 @@ def results_from(
         replications=Replications(each),
         controls=controls_of(totals, scenario),
         leave_one_out=Replications(without),
-        events=_events(totals),
+        events=events_of(totals),
         time_to_index=served_quantiles(tallies, _SUMMARY) if scenario.buffer else {},
         course=course_estimates(courses, scenario) if courses else NO_COURSE,
     )
@@ -91,7 +91,7 @@ def _with_worst(blocks: Sequence[Columns], pool: PagePool, window: float) -> lis
     return made
 
 
-def _events(totals: Totals) -> int:
+def events_of(totals: Totals) -> int:
     """Pages that ended; packets at the server that had fewest, of those that had any."""
     if "servers" in totals.parts:
         packets = packets_ended(totals.parts["servers"]).sum(axis=0)
