@@ -17,9 +17,12 @@ from analytic import Comparison, NotApplicable, Optimum, Prediction
 from analytic.transient.answers import NO_COURSE, OverTime
 from scenarios import Results, Scenario, ScenarioError, load
 from scenarios.base import one_of
+from scenarios.results import html_of
+from scenarios.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from crawlsim.logs.fit import Fit, Trace
     from crawlsim.logs.fit.trace import Kind
@@ -55,6 +58,12 @@ class Solution:
         """The predictions, and the formulas that do not apply."""
         return iter((self.predictions, self.not_applicable))
 
+    def __repr__(self) -> str:
+        return f"<Solution: {counted(len(self.predictions), 'prediction')}>"
+
+    def _repr_html_(self) -> str:
+        return html_of(self.to_frame(), "What the formulas say")
+
     def to_frame(self) -> pd.DataFrame:
         """One row for each prediction."""
         import pandas as pd
@@ -84,6 +93,19 @@ class Check:
     solution: Solution
     course: list[Comparison] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        return f"<Check of {self.results.scenario}: {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        shown = ["measure", "subject", "predicted", "estimated", "standard_error", "z", "verdict"]
+        return html_of(self.to_frame()[shown], f"{self.results.scenario}: {self.verdict}")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Differences of estimates and predictions, in tolerances (`plot_comparison`)."""
+        from crawlsim.report import plot_comparison
+
+        return plot_comparison(self.comparisons, ax=ax)
+
     def to_frame(self) -> pd.DataFrame:
         """One row for each comparison."""
         import pandas as pd
@@ -99,6 +121,7 @@ def run(
     replications: int | None = None,
     engine: str | None = None,
     executor: Executor | None = None,
+    precision: sim.Precision | float | None = None,
     pages: str | Path | None = None,
 ) -> Results:
     """Estimates of a scenario, with every "optimal" in it decided first.
@@ -113,6 +136,9 @@ def run(
         Default: the fastest that covers the scenario.
     executor : concurrent.futures.Executor, optional
         Where the replications run; default: this process.
+    precision : float or Precision, optional
+        Replications are added until the half-widths of the 95 % intervals are below this share of
+        the estimates.
     pages : path, optional
         A .parquet file, for the rows of all pages.
 
@@ -128,6 +154,14 @@ def run(
     if pages is not None:
         claim_table(pages, scenario, "pages")
     with nullcontext() if pages is None else table_of_pages(pages, scenario, "pages") as spool:
+        if precision is not None:
+            asked = {"run.seed": seed, "run.replications": replications}
+            first = scenario.with_(
+                {key: value for key, value in asked.items() if value is not None}
+            )
+            return sim.run_to_precision(
+                first, precision, engine=engine, executor=executor, spool=spool
+            )
         return sim.run(
             scenario,
             seed=seed,
@@ -164,12 +198,13 @@ def check(
     replications: int | None = None,
     engine: str | None = None,
     executor: Executor | None = None,
+    precision: sim.Precision | float | None = None,
 ) -> Check:
     """The verdict whether the simulation of a scenario agrees with its formulas.
 
     Parameters
     ----------
-    system, seed, replications, engine, executor
+    system, seed, replications, engine, executor, precision
         As of `run`.
 
     Raises
@@ -178,7 +213,14 @@ def check(
         If the scenario is not valid, or the engine does not simulate it.
     """
     scenario = _decided(system)
-    results = run(scenario, seed=seed, replications=replications, engine=engine, executor=executor)
+    results = run(
+        scenario,
+        seed=seed,
+        replications=replications,
+        engine=engine,
+        executor=executor,
+        precision=precision,
+    )
     solution = solve(scenario)
     rows = analytic.check_scenario(scenario, solution.predictions, results)
     course = analytic.check_course(scenario, solution.course, results)

@@ -103,7 +103,7 @@ def further_replications(
     results = run(scenario, first=first, replications=count, engine=engine, executor=executor)
     rows = []
     for measure, subject, each in _leave_one_out(scenario, results):
-        estimate = results.find(measure, subject)
+        estimate = results.rows.find(measure, subject)
         rows.append((measure, subject, estimate.estimate if estimate else math.nan, each))
     return {"varied": dict(cell.varied), "first": first, "estimates": rows}
 

@@ -500,7 +500,7 @@ class Simulated:
             engine=self.asked.engine,
             executor=self.asked.executor(),
         )
-        row = results.find(_COST)
+        row = results.rows.find(_COST)
         values = np.full(stop - start, math.nan)
         if row is not None:
             estimated = Estimated(row.estimate, np.array(results.leave_one_out[_COST, None]))

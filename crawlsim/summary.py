@@ -127,7 +127,7 @@ def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
     """Load, bottleneck, shares, costs, times and worst pages, as far as the system has them."""
 
     def value(measure: str, subject: Subject = None) -> float:
-        row = results.find(measure, subject)
+        row = results.rows.find(measure, subject)
         return math.nan if row is None else row.estimate
 
     load = _offered_load(scenario, value)
@@ -237,7 +237,7 @@ def _active_by_class(scenario: Scenario) -> str:
 
 def _load_error(results: Results) -> float:
     """The relative half-width of the offered load."""
-    row = results.find("arrival_rate")
+    row = results.rows.find("arrival_rate")
     error = math.nan if row is None or not row.estimate else (row.high - row.low) / 2 / row.estimate
     return 0.0 if math.isnan(error) else error
 

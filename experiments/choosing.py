@@ -285,7 +285,6 @@ def pseudo_values(scenario: Scenario, start: int, count: int) -> Array:
     tallies = [compiled_engine.simulate(scenario, each, seed) for each in which]
     results = results_from(tallies, scenario, "compiled", seed)
     row = results.find(MEASURE)
-    assert row is not None
     without = np.array(results.leave_one_out[MEASURE, None])
     values: Array = count * row.estimate - (count - 1) * without
     return values

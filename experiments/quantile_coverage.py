@@ -64,7 +64,7 @@ def coverage(scenario: Scenario, replications: int, window: float, runs: int) ->
         pages += results.events
         for share in SHARES:
             subject = f"served {share}"
-            row = results.find("sojourn_quantile", subject)
+            row = results.rows.find("sojourn_quantile", subject)
             if row is None or not row.low <= row.high:
                 continue
             defined[share] += 1

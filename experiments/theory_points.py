@@ -119,7 +119,7 @@ def points_at(
         return
     results = simulated(scenario)
     for measure, subject in shown:
-        row = results.find(measure, subject)
+        row = results.rows.find(measure, subject)
         if row is not None and (measure, subject) in predicted:
             theory = predicted[measure, subject]
             name = "" if subject is None else str(subject)
@@ -202,7 +202,7 @@ def _simulated_predictions(formula: Formula, scenario: Scenario) -> list[Predict
     return [
         each
         for each in formula.predict(scenario)
-        if (row := results.find(each.measure, each.subject)) is not None
+        if (row := results.rows.find(each.measure, each.subject)) is not None
         and math.isfinite(row.low)
         and row.high > row.low
     ]

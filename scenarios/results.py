@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenarios.arrays import Array
+from scenarios.base import nearest
 from scenarios.course import NO_COURSE, CourseEstimates
 from scenarios.measures import Subject
 from scenarios.text import counted
@@ -24,6 +26,12 @@ if TYPE_CHECKING:
 
 
 Key = tuple[str, Subject]
+
+_SHOWN = 30
+"""Rows of a table that a notebook shows."""
+
+_FEW = 8
+"""Subjects of a measure that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +150,7 @@ class Rows(Sequence[Estimate]):
         """The estimates of one measure."""
         return iter(Rows([block for block in self.blocks if block.measure == measure]))
 
-    def find(self, measure: str, subject: Subject) -> Estimate | None:
+    def find(self, measure: str, subject: Subject = None) -> Estimate | None:
         """The estimate of one measure and subject, or None."""
         for block in self.blocks:
             if block.measure == measure and (values := block.column(subject)) is not None:
@@ -225,9 +233,39 @@ class Results:
         """The estimates, by columns."""
         return self.estimates if isinstance(self.estimates, Rows) else Rows.of(self.estimates)
 
-    def find(self, measure: str, subject: Subject = None) -> Estimate | None:
-        """The estimate of a measure, or None."""
-        return self.rows.find(measure, subject)
+    def find(self, measure: str, subject: Subject = None) -> Estimate:
+        """The estimate of a measure.
+
+        Parameters
+        ----------
+        measure : str
+            A key of `scenarios.MEASURES`.
+        subject : str or int, optional
+            A level, a page, a class of pages; None for the whole system.
+
+        Raises
+        ------
+        LookupError
+            If there is none, with what there is.
+        """
+        found = self.rows.find(measure, subject)
+        if found is None:
+            raise LookupError(self._missing(measure, subject))
+        return found
+
+    def _missing(self, measure: str, subject: Subject) -> str:
+        subjects = {block.measure: block.subjects for block in self.rows.blocks}
+        if measure not in subjects:
+            known = ", ".join(map(_with_subjects, subjects, subjects.values()))
+            meant = nearest(measure, subjects)
+            return f"{self.scenario} has no estimate of {measure!r}{meant}; it has {known}"
+        own = _with_subjects(measure, subjects[measure])
+        if subject is None:
+            return f"{measure} of {self.scenario} needs a subject: {own}"
+        return f"{self.scenario} has no {measure} with subject {subject!r}; it has {own}"
+
+    def _repr_html_(self) -> str:
+        return html_of(self.to_frame(), f"{self.scenario}: {counted(self.count, 'replication')}")
 
     def to_frame(self) -> pd.DataFrame:
         """The estimates, one row each."""
@@ -256,6 +294,22 @@ class Results:
             }
         )
         return frame.dropna(subset=["value"], ignore_index=True)
+
+
+def html_of(frame: pd.DataFrame, title: str) -> str:
+    """What a notebook shows of a table: the first of its rows, under a title."""
+    rest = len(frame) - _SHOWN
+    more = f"<p>and {counted(rest, 'more row')}: to_frame()</p>" if rest > 0 else ""
+    shown: str = frame.head(_SHOWN).to_html(index=False, float_format="{:.5g}".format, na_rep="")
+    return f"<p>{escape(title)}</p>{shown}{more}"
+
+
+def _with_subjects(measure: str, subjects: Sequence[Subject]) -> str:
+    """A measure with the first of its subjects."""
+    if list(subjects) == [None]:
+        return measure
+    some = ", ".join(map(repr, subjects[:_FEW]))
+    return f"{measure} ({some}{', …' if len(subjects) > _FEW else ''})"
 
 
 def _labels(blocks: Sequence[Columns], times: int) -> dict[str, pd.Series]:

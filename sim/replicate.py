@@ -315,8 +315,12 @@ class Precision:
     """
 
     relative: float
-    measures: Sequence[str]
-    most: int
+    measures: Sequence[str] = ()
+    most: int = 1000
+
+    def __post_init__(self) -> None:
+        if not 0 < self.relative <= 1:
+            raise ScenarioError("precision", self.relative, "must be > 0 and at most 1")
 
     def check(self, results: Results) -> None:
         """Raise `ScenarioError` for a measure that the scenario does not have."""
@@ -380,7 +384,7 @@ class Precision:
 
 def run_to_precision(
     scenario: Scenario,
-    precision: Precision,
+    precision: Precision | float,
     *,
     engine: str | None = None,
     executor: Executor | None = None,
@@ -400,8 +404,8 @@ def run_to_precision(
     Parameters
     ----------
     scenario : Scenario
-    precision : Precision
-        When to stop.
+    precision : Precision or float
+        When to stop; a number is the largest half-width divided by the estimate.
     engine : str, optional
         "compiled" or "simpy"; by default the faster one.
     executor : concurrent.futures.Executor, optional
@@ -421,6 +425,8 @@ def run_to_precision(
         If the precision is asked of a measure that the scenario does not have.
     """
     require_scenario(scenario)
+    if not isinstance(precision, Precision):
+        precision = Precision(precision)
     chosen = engine_for(scenario, engine)
     counted = Counted(scenario, spool)
     work = partial(_simulate, chosen, scenario, None, points, counted.wants_pages)

@@ -42,7 +42,7 @@ class Context:
 
     def estimate_of(self, prediction: Prediction) -> Estimate:
         """The estimate of what is predicted; `ValueError` where there is none."""
-        estimate = self.results.find(prediction.measure, prediction.subject)
+        estimate = self.results.rows.find(prediction.measure, prediction.subject)
         if estimate is None:
             subjects = [row.subject for row in self.results.rows.of_measure(prediction.measure)]
             if subjects and prediction.measure == "sojourn_quantile":  # of a class never seen
@@ -62,7 +62,7 @@ class Context:
         predicted = self.predicted("arrival_rate")
         if predicted is not None:
             return predicted.value
-        rate = self.results.find("arrival_rate")
+        rate = self.results.rows.find("arrival_rate")
         return rate.estimate if rate else 0.0
 
     @cached_property
@@ -173,7 +173,7 @@ def _plain_error(prediction: Prediction, simulated: Estimate) -> float:
 
 def _error_of_throughput(prediction: Prediction, context: Context) -> float:
     """What the share of indexed pages contributes, if both are predicted."""
-    simulated = context.results.find("success_probability")
+    simulated = context.results.rows.find("success_probability")
     if simulated is None or not context.arrivals:
         return 0.0
     share = min(prediction.value / context.arrivals, 1.0)
@@ -189,7 +189,7 @@ def _errors_of_terms(context: Context) -> list[float]:
     errors = []
     for measure, price in context.prices.items():
         predicted = context.predicted(measure)
-        simulated = context.results.find(measure)
+        simulated = context.results.rows.find(measure)
         if price and predicted is not None and simulated is not None:
             errors.append(price * careful_errors([predicted], [simulated], context)[0])
     return errors

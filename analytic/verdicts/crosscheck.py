@@ -681,7 +681,7 @@ def _judged(row: _Row, p_values: Sequence[float], size: int, replications: int) 
 
 def _unpredicted(measure: str, results: Results) -> Comparison:
     """A judged measure that no formula predicts for this scenario."""
-    simulated = results.find(measure)
+    simulated = results.rows.find(measure)
     return Comparison(
         measure=measure,
         subject=None,

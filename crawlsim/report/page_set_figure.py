@@ -68,7 +68,7 @@ def plot_page_set(
     ValueError
         If the results are of another kind of system.
     """
-    if results.find("fresh_share") is None:
+    if results.rows.find("fresh_share") is None:
         raise ValueError(f"{results.scenario} has no [page_set] to draw")
     exact = {each.measure: each.value for each in predictions if each.kind == "exact"}
     ax = panel(ax, "share", "", 2.4)
@@ -95,6 +95,4 @@ def plot_page_set(
 
 
 def _estimate(results: Results, measure: str) -> float:
-    row = results.find(measure)
-    assert row is not None
-    return row.estimate
+    return results.find(measure).estimate

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import crawlsim
 from crawlsim.cli.program import commands
+from scenarios import ScenarioError
+from scenarios.results import html_of
 
 QUICK = {"run.horizon": 3000.0, "run.warmup": 200.0, "run.replications": 4}
 HEAVY = {"pandas", "matplotlib", "jinja2", "rich", "click", "numba"}
@@ -111,3 +114,41 @@ def test_the_figures_keep_their_first_name() -> None:
 )
 def test_what_a_user_imports_first_loads_no_heavy_package(code: str) -> None:
     assert not HEAVY & modules_after(code)
+
+
+def test_what_results_do_not_hold_is_refused_with_what_they_hold() -> None:
+    results = crawlsim.run("one-robot", replications=2)
+    with pytest.raises(LookupError, match=r"sojourn_time of one-robot needs a subject: .*'served'"):
+        results.find("sojourn_time")
+    with pytest.raises(LookupError, match=r"'los_probability' \(did you mean loss_probability\?\)"):
+        results.find("los_probability")
+    with pytest.raises(LookupError, match=r"subject 99; it has level_probability \(0, 1, 2\)$"):
+        results.find("level_probability", 99)
+
+
+def test_a_precision_is_reached_by_more_replications() -> None:
+    asked: dict[str, int] = {"seed": 3, "replications": 4}
+    system = quick("one-robot")
+    few = crawlsim.run(system, **asked)
+    more = crawlsim.run(system, precision=0.02, **asked)
+    assert (few.count, few.seed, more.seed) == (4, 3, 3)
+    row = more.find("loss_probability")
+    assert more.count > 4
+    assert (row.high - row.low) / 2 <= 0.02 * row.estimate
+    assert crawlsim.check(system, precision=0.02, **asked).results.count == more.count
+    with pytest.raises(ScenarioError, match=r"(?s)precision = 2.0.*must be > 0 and at most 1"):
+        crawlsim.run("one-robot", precision=2.0)
+
+
+def test_a_notebook_shows_tables_whose_words_are_no_markup() -> None:
+    check = crawlsim.check(quick("one-robot"), replications=2)
+    assert repr(check) == f"<Check of one-robot: {check.verdict}>"
+    assert check._repr_html_().startswith(f"<p>one-robot: {check.verdict}</p><table")
+    assert "loss_probability" in check.results._repr_html_()
+    assert repr(check.solution) == f"<Solution: {len(check.solution.predictions)} predictions>"
+    assert "loss_probability" in check.solution._repr_html_()
+    assert check.plot().get_xlabel().startswith("(simulation")
+    long = html_of(pd.DataFrame({"n": ["<script>"] * 31}), "a<b")
+    assert "<script>" not in long
+    assert long.startswith("<p>a&lt;b</p>")
+    assert long.endswith("<p>and 1 more row: to_frame()</p>")

@@ -65,7 +65,7 @@ def long_then_short(service: Any) -> bool:
 
 
 def test_idle_indexers_are_measured_where_the_file_speaks_of_servers() -> None:
-    assert sim.run(queue()).find("idle_indexers") is None
+    assert sim.run(queue()).rows.find("idle_indexers") is None
     one = sim.run(queue({"buffer.servers": 1}))
     assert one.find("idle_indexers").estimate == one.find("starvation_probability").estimate
     three = sim.run(queue({"buffer.servers": 3, "buffer.waiting_places": 1}))

@@ -97,7 +97,7 @@ def test_the_summary_needs_no_quantiles_in_the_file() -> None:
     plain = load("one-robot").with_({"run.horizon": 3000.0, "run.replications": 3})
     asked = plain.with_("buffer.sojourn_quantiles", [0.5, 0.95])
     results = sim.run(asked)
-    assert sim.run(plain).find("sojourn_quantile", "served 0.5") is None
+    assert sim.run(plain).rows.find("sojourn_quantile", "served 0.5") is None
     for share, time in sim.run(plain).time_to_index.items():
         row = results.find("sojourn_quantile", f"served {share}")
         assert row is not None

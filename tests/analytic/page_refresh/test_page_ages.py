@@ -61,7 +61,7 @@ def test_the_measure_is_what_the_events_say(name: str) -> None:
     from_events = mean_ages(log.rows, 5, newest_first=scenario.buffer.discipline == "lifo")  # type: ignore[union-attr]
     for engine in ("simpy", "compiled"):
         results = sim.run(scenario, engine=engine, seed=12)
-        measured = [results.find("index_age", page).estimate for page in range(5)]  # type: ignore[union-attr]
+        measured = [results.find("index_age", page).estimate for page in range(5)]
         assert measured == pytest.approx(from_events, rel=1e-9)
 
 
@@ -78,7 +78,7 @@ def test_a_copy_that_is_never_renewed_grows_old_with_the_run() -> None:
 
 def test_there_are_ages_with_a_buffer_only() -> None:
     results = sim.run(pipeline("static").with_({"buffer": None, "run.horizon": 600.0}))
-    assert results.find("index_age", 0) is None
+    assert results.rows.find("index_age", 0) is None
 
 
 def test_one_page_in_an_unlimited_queue_is_predicted_and_judged() -> None:

@@ -53,7 +53,7 @@ def verdicts(simulated: Scenario) -> dict[tuple[str, Any], Comparison]:
     scenario = crawl()
     results = sim.run(simulated)
     predictions = [each for each in predict(scenario)[0] if each.kind == "exact"]
-    known = [each for each in predictions if results.find(each.measure, each.subject)]
+    known = [each for each in predictions if results.rows.find(each.measure, each.subject)]
     rows = check_scenario(scenario, known, results)
     return {(row.measure, row.subject): row for row in rows}
 
