@@ -259,7 +259,7 @@ class Results:
 
 
 def _labels(blocks: Sequence[Columns], times: int) -> dict[str, pd.Series]:
-    """Measure and subject of every column, each so many times."""
+    """Measure and subject of every column, each repeated."""
     import pandas as pd
 
     sizes = [len(block.subjects) * times for block in blocks]

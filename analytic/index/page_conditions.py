@@ -291,7 +291,7 @@ def short_rounds(scenario: Scenario) -> str | None:
     size = len(accessed.cycle) * most_active(scenario)
     if constant_accesses(scenario) is not None:
         size *= accessed.pages.count
-    return None if size <= MOST_ENTRIES else "the period is too long for so many robots"
+    return None if size <= MOST_ENTRIES else "the period is too long for this many robots"
 
 
 def periodic_policy(scenario: Scenario) -> str | None:

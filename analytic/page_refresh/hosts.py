@@ -23,7 +23,7 @@ from scenarios.sections import Pages
 Indices = NDArray[Any]
 
 _BEGINNING = 4
-"""One of so many parts of a plan is its beginning, which the long run forgets."""
+"""The first of this many parts of a plan is its beginning, which the long run forgets."""
 
 _MARGIN = 1e-9
 """What sums of access times may miss by rounding, relatively."""

@@ -106,7 +106,7 @@ def _searched(scenario: Scenario, cost: CostOf) -> StaticSearch:
 
 
 def _how_many(decision: Mapping[str, Any]) -> int:
-    """Number of robots of a decision: so many, so many of each class, or these."""
+    """Robots of a decision: a number, a number of each class, or named ones."""
     if "these" in decision:
         return len(decision["these"])
     return int(np.sum(decision["robots"]))

@@ -46,7 +46,7 @@ _UNPREDICTABLE = (
     option("--visits N/UNIT", "The budget, such as 5000/day; second to week.", required=True),
     option("--out FILE", "Write the schedule.", required=True),
     option("--format F", f"{listed(_FORMATS)}; by default csv.", "form", default="csv"),
-    option("--from F", "Format of the logs; by default told from their contents.", "source"),
+    option("--from F", "Format of the logs; recognised by their contents unless given.", "source"),
     option("--kind K", "visits, or changes: the exact times of changes."),
     PAGES,
     option("--until TIME", "When watching ended; later rows do not count."),

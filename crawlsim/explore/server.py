@@ -461,7 +461,7 @@ class Guard:
         self.token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request; what fails is told where a token says that no stranger made it fail."""
+        """One request; failures are described only to those who have the token."""
         request = Request(scope)
         refusal = self._refusal(request)
         try:

@@ -21,7 +21,7 @@ SHOWN = (
     "weighted_obsolescence",
     "stale_answer_probability",
 )
-"""Measures of which a report shows the course."""
+"""Measures whose course a report shows."""
 
 _MOST_POINTS = 60
 _CHANGED = "#e9e2d0"

@@ -362,7 +362,7 @@ def _plot_switching(
 
 
 def plot_choices(search: ChoiceSearch, ax: Axes | None = None) -> Axes:
-    """Which class is switched on with so many pages in the system and active robots of each class.
+    """Which class is switched on, by pages in the system and active robots of each class.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ _LONGEST_URL = 120
 _VERDICTS = {
     "pays": "Plans of earlier years paid",
     "does not pay": "Plans of earlier years did not pay",
-    "unknown": "Whether plans pay here cannot be told from the earlier years",
+    "unknown": "The earlier years do not show whether plans pay here",
 }
 _BADGES = {"pays": "agrees", "does not pay": "disagrees", "unknown": "inconclusive"}
 

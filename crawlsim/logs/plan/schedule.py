@@ -526,7 +526,7 @@ def _later_rows(late: int) -> Iterator[str]:
 
 
 def _of_gone(gone: Gone, pages: int, asked: LogRequest) -> Iterator[str]:
-    """What became of URLs that are no pages, and what they would have cost."""
+    """What became of URLs that are not pages, and what they would have cost."""
     numbers = {name: number for name, number in gone.numbers().items() if number}
     total = sum(numbers.values())
     if not total:

@@ -57,7 +57,7 @@ class Format:
     Attributes
     ----------
     unit : float
-        Seconds of which intervals are whole numbers; 0 where they need not be whole.
+        Seconds that intervals are multiples of; 0 where they may be any.
     longest : float
         Seconds between two visits that the crawler keeps to as it is installed.
     largest : int
@@ -243,7 +243,7 @@ def rule_for(text: str, form: str) -> tuple[str, float, float]:
 
 
 def refuse_parts_of(form: str, tiers: Sequence[float]) -> None:
-    """Refuse tiers, in seconds, that are no whole numbers of the units of a format.
+    """Refuse tiers, in seconds, that are not whole numbers of the units of a format.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """All rows of all logs together as one history.
 
-What a visit found is told by comparing its digest with the last one known of the page. A visit
+What a visit found follows from comparing its digest with the last one known of the page. A visit
 that says itself that nothing has changed (304, a revisit) leaves the last known digest as it is.
 Rows of a page at the same time are one visit; if they hold different digests, the page had either
 of them, and neither is a change at the next visit.
@@ -104,7 +104,7 @@ class History:
         self._digests.append(rows.digest[kept])
 
     def _indices_of(self, names: Sequence[str]) -> NDArray[np.int32]:
-        """Index of each page, a new one of those not seen before; negative of what is no page."""
+        """Index of each page, a new one for those not seen before; negative if it is not a page."""
         known = self._index.get
         indices = np.array([known(name, -1) for name in names], np.int32)
         for place in np.flatnonzero(indices == -1).tolist():
@@ -250,7 +250,7 @@ class History:
             ),
             (
                 self._left_out["acting"],
-                "Left out, since what begins with =, +, -, @ or a control character is no page",
+                "Left out, since what begins with =, +, -, @ or a control character is not a page",
             ),
         ):
             if number > 0:

@@ -28,7 +28,7 @@ def states_of(log: VisitLog, after: int = GONE_AFTER) -> NDArray[np.int8]:
     ----------
     log : VisitLog
     after : int
-        A URL that had a content is gone after so many errors and redirects in a row, if from the
+        A URL that had a content is gone after this many errors and redirects in a row, if from the
         first to the last of them it is at least a day. One that never had any is after the first.
     """
     pages = len(log.urls)
