@@ -70,10 +70,10 @@ def things(number: float, thing: str) -> str:
 
 def counted(number: int, thing: str) -> str:
     """A number of things: "1 page", "3 pages", "1 batch", "2 batches"."""
-    return told(str(number), thing)
+    return quantity(str(number), thing)
 
 
-def told(shown: str, thing: str) -> str:
+def quantity(shown: str, thing: str) -> str:
     """A number as it is shown, and its things: "1 visit", "1.5 visits", "1,000 rules"."""
     return f"{shown} {things(1 if shown == '1' else 2, thing)}"
 

@@ -291,8 +291,8 @@ def _fewer(search: ProbeSearch) -> list[str]:
     numbers = [len(costs) - 1]
     while (half := (numbers[-1] if len(numbers) > 1 else len(costs)) // 2) > 0:
         numbers.append(half)
-    told = (f"{costs[count - 1]:.6g} with {count}" for count in dict.fromkeys(numbers))
-    return [f"fewer probes on this grid cost {', '.join(told)}"]
+    words = (f"{costs[count - 1]:.6g} with {count}" for count in dict.fromkeys(numbers))
+    return [f"fewer probes on this grid cost {', '.join(words)}"]
 
 
 def _certificate(search: ProbeSearch) -> str:

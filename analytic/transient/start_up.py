@@ -1,7 +1,7 @@
 """How long a system remembers its start, and what that does to estimates.
 
-A warm-up should not be shorter; by how much the start can shift an estimate where it is, is told by
-`StartShifts`.
+A warm-up should not be shorter; where it is, `StartShifts` says by how much the start can shift an
+estimate.
 """
 
 from __future__ import annotations

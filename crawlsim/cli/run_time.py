@@ -13,7 +13,7 @@ from crawlsim.cli.options import RunOptions
 from crawlsim.cli.tables import warn
 from scenarios import Scenario
 from scenarios.page_groups import only_sums
-from scenarios.text import number, told
+from scenarios.text import number, quantity
 from sim.event_rate import expected_events
 
 _QUANTILE = 1.96
@@ -225,4 +225,4 @@ def _duration(seconds: float) -> str:
     for name, length in units:
         if seconds >= 2 * length:
             return f"{seconds / length:.3g} {name}"
-    return told(f"{seconds:.2g}", "second")
+    return quantity(f"{seconds:.2g}", "second")

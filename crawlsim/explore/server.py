@@ -414,13 +414,13 @@ async def in_thread(work: Callable[..., Answer], *arguments: Any) -> Answer:
             of(what)
 
     def run() -> None:
-        told: tuple[Callable[[Any], None], object]
+        outcome: tuple[Callable[[Any], None], object]
         try:
-            told = answer.set_result, work(*arguments)
+            outcome = answer.set_result, work(*arguments)
         except (Exception, asyncio.CancelledError) as error:  # what it looks at ends, too
-            told = answer.set_exception, error
+            outcome = answer.set_exception, error
         with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(tell, *told)
+            loop.call_soon_threadsafe(tell, *outcome)
 
     threading.Thread(target=run, daemon=True).start()
     return await answer

@@ -32,7 +32,7 @@ from crawlsim.report.pages import rendered
 from crawlsim.report.words import number
 from scenarios import ScenarioError
 from scenarios.arrays import Array
-from scenarios.text import shortened, told
+from scenarios.text import quantity, shortened
 
 _HEIGHT = 3.0
 _VISITS = "#c24a00"
@@ -329,8 +329,8 @@ def _percent(share: float | None) -> str:
 
 def _lead(schedule: Schedule) -> list[str]:
     """What the operator gets, in two sentences."""
-    pages = told(number(len(schedule.urls)), "page")
-    visits = told(number(schedule.asked.visits * DAY, 4), "visit")
+    pages = quantity(number(len(schedule.urls)), "page")
+    visits = quantity(number(schedule.asked.visits * DAY, 4), "visit")
     if schedule.expected is None:
         return [f"{visits} a day for {pages}, and no promise. {schedule.no_promise}"]
     plan = schedule.expected["plan"]

@@ -24,7 +24,7 @@ from crawlsim.logs.plan.schedule import Schedule, interval_limits
 from crawlsim.logs.read.states import GONE, NEVER_ANSWERED, PAGE, REDIRECT, STATES
 from scenarios import ScenarioError
 from scenarios.arrays import Array
-from scenarios.text import told
+from scenarios.text import quantity
 
 _NEXT_TO_NOTHING = 1e-3
 
@@ -198,7 +198,7 @@ def unspent(schedule: Schedule, form: str) -> str:
     if abs(spent / schedule.asked.visits - 1) <= _NEXT_TO_NOTHING:
         return ""
     why = "The tiers spend" if schedule.asked.tiers else f"Whole intervals for {form} spend"
-    asked = told(f"{schedule.asked.visits * DAY:.6g}", "visit")
+    asked = quantity(f"{schedule.asked.visits * DAY:.6g}", "visit")
     return f"{why} {spent * DAY:.6g} of {asked} a day."
 
 

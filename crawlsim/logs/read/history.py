@@ -134,9 +134,9 @@ class History:
             If there are none.
         """
         urls, page, time, state, _ = self._in_order()
-        told = self._with_content(state)
-        kept = told & starts_anew(page, time)
-        repeated = int(told.sum() - kept.sum())
+        has_content = self._with_content(state)
+        kept = has_content & starts_anew(page, time)
+        repeated = int(has_content.sum() - kept.sum())
         return ChangeLog(urls, page[kept], time[kept], **self._of_all(repeated))
 
     def visit_log(self) -> VisitLog:
@@ -192,8 +192,8 @@ class History:
     def _with_content(self, state: NDArray[np.int8]) -> NDArray[np.bool_]:
         """Which rows tell of a content; the others are counted."""
         self._left_out["nothing"] += int((state < UNTOLD).sum())
-        told: NDArray[np.bool_] = state > UNTOLD
-        return told
+        has_content: NDArray[np.bool_] = state > UNTOLD
+        return has_content
 
     def _in_order(
         self,
@@ -310,12 +310,12 @@ def resolve_revisits(
     if not len(revisits):
         return
     state[revisits] = SAME
-    told = np.flatnonzero(np.isin(state, (FAILED, MOVED)) & (digest != 0))
-    told = told[np.isin(digest[told], digest[revisits])]
-    if not len(told):
+    failed = np.flatnonzero(np.isin(state, (FAILED, MOVED)) & (digest != 0))
+    failed = failed[np.isin(digest[failed], digest[revisits])]
+    if not len(failed):
         return
-    seen = np.setdiff1d(np.flatnonzero(np.isin(digest, digest[told])), revisits)
-    revisits = revisits[np.isin(digest[revisits], digest[told])]
+    seen = np.setdiff1d(np.flatnonzero(np.isin(digest, digest[failed])), revisits)
+    revisits = revisits[np.isin(digest[revisits], digest[failed])]
     anywhere = dict(zip(digest[seen].tolist(), state[seen].tolist(), strict=True))
     of_page: dict[tuple[int, int], int] = {}
     for row in seen[::-1].tolist():
@@ -430,15 +430,15 @@ class _Visits:
         """Whether each visit found another state than the visit before; False for the first."""
         first = starts_anew(self.page)
         start = np.maximum.accumulate(np.where(first, self._places(), 0))
-        told = (self._state == CHANGED) | (self._state == DIGEST)
-        last = self._last(told, start)
+        seen = (self._state == CHANGED) | (self._state == DIGEST)
+        last = self._last(seen, start)
         # A revisit's own digest is taken where no other is known.
         hinted = (self._state == SAME) & (self._high != 0)
         hinted &= ~self._is_known(last)
         if hinted.any():
-            earlier = self._last(told | hinted, start)
+            earlier = self._last(seen | hinted, start)
             hinted &= ~self._is_known(earlier)
-            last = self._last(told | hinted, start)
+            last = self._last(seen | hinted, start)
         known = self._is_known(last)
         low = self._low[last]
         high = self._high[last]

@@ -35,9 +35,9 @@ def states_of(log: VisitLog, after: int = GONE_AFTER) -> NDArray[np.int8]:
     page, time, answer = log.further
     last_content = np.full(pages, -np.inf)
     np.maximum.at(last_content, log.page, log.time)
-    told = answer == UNTOLD
-    np.maximum.at(last_content, page[told], time[told])
-    since = ~told & (time > last_content[page])
+    unknown = answer == UNTOLD
+    np.maximum.at(last_content, page[unknown], time[unknown])
+    since = ~unknown & (time > last_content[page])
     page = page[since]
     time = time[since]
     failures = np.bincount(page, minlength=pages)

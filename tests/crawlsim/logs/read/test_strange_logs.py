@@ -83,7 +83,7 @@ def test_a_format_that_does_not_exist_is_refused(form: str, tmp_path: Path) -> N
         ("cdxj", "no row can be read"),
         ("cdx-server", "no row can be read"),
         ("heritrix", "no row can be read"),
-        ("nutch", "no dump of a CrawlDb"),
+        ("nutch", "not a dump of a CrawlDb"),
         ("stormcrawler", "no row can be read"),
         ("sitemaps", "is not XML"),
     ],
