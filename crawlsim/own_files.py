@@ -1,7 +1,7 @@
 """Files that this program writes: each carries its digest, and only such a file is replaced.
 
 The digest stands in the last line where the format has a place for a comment, and else in a hidden
-file beside it: what was written by somebody else, or changed since, is told from what was not.
+file beside it: so that what others wrote, or changed since, is recognised.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _refuse_foreign(option: str, target: Path, force: bool) -> None:
             continue
         shown = str(target if path == place else path)
         if not is_file:
-            raise ScenarioError(option, shown, "is there and is no file; give another name")
+            raise ScenarioError(option, shown, "exists but is not a file; give another name")
         if force or (is_own(path) if path == place else _digests_beside(place)):
             continue
         allowed = f"exists and was not written by {PROGRAM}, or has changed since"

@@ -59,7 +59,7 @@ _MOST_RULES = 100
 """Rules of one round."""
 
 _FINER = 3
-"""A round's grid is so many times as fine as the one before."""
+"""How many times as fine a round's grid is as the one before."""
 
 _SHARE = 0.01
 """The indifference unless given: this share of the least cost in a short trial."""
@@ -319,7 +319,7 @@ class Family:
 
 
 def _static_family(scenario: Scenario) -> Family:
-    """Numbers of robots of each class; of many classes and without any, the first so many."""
+    """Numbers of robots of each class; with many classes or none, the first ones."""
     available = _robots(scenario)
     classes = (scenario.robots.classes if scenario.robots else None) or ()
     if len(classes) > 1 and 2 ** len(classes) <= _MOST_RULES:

@@ -37,7 +37,7 @@ _ROUNDING = 1e-9
 """Shares from which on all but something is not counted out, and of rounding errors."""
 
 _MANY_TIMES = 10.0
-"""A load from which on it is no percentage."""
+"""A load from here on is not shown as a percentage."""
 
 Naming = Callable[[str, Subject], Subject]
 """From a measure and its subject to the subject as it is shown."""
@@ -47,7 +47,7 @@ TOO_RARE = "more than a simulation can count; see `crawlsim rare`"
 
 
 PageName = Callable[[str, Subject], str]
-"""From a measure and its subject to the name of a page; "" for what is no page."""
+"""From a measure and its subject to the name of a page; "" for other subjects."""
 
 
 def page_of(scenario: Scenario) -> PageName | None:
@@ -243,7 +243,7 @@ def _load_error(results: Results) -> float:
 
 
 def _bottleneck(scenario: Scenario, load: float, used: float, error: float) -> Iterator[str]:
-    """Whether robots or indexers are the bottleneck, if that can be told."""
+    """Whether robots or indexers are the bottleneck, if it is clear."""
     if scenario.buffer is None or math.isnan(load):
         return
     robots = scenario.robots

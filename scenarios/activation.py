@@ -31,7 +31,7 @@ class ByName(RootModel[dict[str, Count]]):
 
 
 Numbers = Annotated[Count | tuple[Count, ...] | ByName, ByType()]
-"""How many robots: the first so many, or so many of each class, in the file's order or by name."""
+"""How many robots: the first ones, or the first of each class, in the file's order or by name."""
 
 
 def total_of(numbers: Numbers) -> int:
@@ -42,7 +42,7 @@ def total_of(numbers: Numbers) -> int:
 
 
 class Static(Keyed[Numbers]):
-    """Always the same robots: the first so many, or so many of each class."""
+    """Always the same robots: a number of the first ones, or a number of each class."""
 
     key = "static"
 

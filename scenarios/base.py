@@ -126,13 +126,13 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     one_of: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    """Groups of keys of which only one may stand; setting one removes the others."""
+    """Groups of keys that exclude one another; setting one removes the others."""
 
 
 def example_of(section: type[BaseModel], given: object) -> str:
     """An inline table with the keys that a section needs; a number that was given is the first.
 
-    Empty where it needs none, or is no table of its own.
+    Empty where it needs none, or is not a table of its own.
     """
     if not issubclass(section, Section):
         return ""

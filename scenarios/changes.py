@@ -33,7 +33,7 @@ _GROUPS: tuple[frozenset[str], ...] = (
 
 
 _REPLACED = {"classes": {"available"}}
-"""Keys of which the first removes the second; the second beside the first is refused."""
+"""Pairs of keys: the first removes the second; the second beside the first is refused."""
 
 _LISTS_OF_TABLES = ("interventions", "classes", "sources")
 """Keys of tables in double brackets, whose entries are changed by number."""

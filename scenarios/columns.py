@@ -51,7 +51,7 @@ def read_numbers(path: str, column: str | None) -> tuple[float, ...]:
     Raises
     ------
     PydanticCustomError
-        If it is no plain file of at most `LARGEST_FILE` bytes, or has not such numbers, or more
+        If it is not a plain file of at most `LARGEST_FILE` bytes, or has not such numbers, or more
         than `MOST_NUMBERS` of them.
     """
     return _numbers_of(path, column, _state_of(path))
@@ -69,7 +69,7 @@ def _numbers_of(path: str, column: str | None, state: tuple[int, ...]) -> tuple[
 
 
 def _state_of(path: str) -> tuple[int, ...]:
-    """What tells that a file has changed; refused is what cannot be read as a plain file."""
+    """What changes when a file does; refuses anything that cannot be read as a plain file."""
     try:
         now = _plain(path)
     except OSError as error:

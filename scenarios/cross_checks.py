@@ -110,7 +110,7 @@ def _page_set_stands_alone(scenario: System) -> None:
     if scenario.interventions:
         raise refused("do not go with [page_set]", key="interventions")
     if "costs" in scenario.model_fields_set:
-        raise refused("does not go with [page_set], of which nothing is priced", key="costs")
+        raise refused("does not go with [page_set], where nothing has a price", key="costs")
     if scenario.run.observe is not None:
         value = scenario.run.observe
         raise refused("does not go with [page_set]", key="run.observe", value=value)
@@ -155,7 +155,7 @@ def _policy_fits_pages(scenario: System) -> None:
 
 
 def _spacing_fits(scenario: System) -> None:
-    """A spacing of accesses needs hosts, accesses of which each has a start, and a fixed fleet."""
+    """A spacing of accesses needs hosts, accesses that each have a start, and a fixed fleet."""
     robots = scenario.robots
     pages = scenario.pages
     rule = scenario.activation
@@ -375,7 +375,7 @@ def _optimal_needs_costs(scenario: System) -> None:
 def _prices_of_robots_fit(scenario: System) -> None:
     """A price for each class or robot goes with a fixed set of them, or robots that are switched.
 
-    Under other rules the first so many are active: the price of a mean robot is not one number.
+    Under other rules the first robots are active: the price of a mean robot is not one number.
     """
     robots = scenario.robots
     given = scenario.costs.robots

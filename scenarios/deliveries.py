@@ -85,7 +85,7 @@ class Independent(Keyed[tuple[Markovian, ...]]):
 
 
 class ThinnedProcess(Section):
-    """One process, of which a share of the batches is kept for each number of robots."""
+    """One process; for each number of robots a share of its batches is kept."""
 
     process: Markovian
     keep: tuple[Annotated[Number, Field(ge=0, le=1)], ...]
@@ -148,7 +148,7 @@ def joint_size(deliveries: Deliveries) -> tuple[int, int]:
 
 
 def brings_pages(deliveries: Deliveries, active: int) -> bool:
-    """Whether so many active robots ever deliver a page; `as_modes` is not built."""
+    """Whether this many active robots ever deliver a page; `as_modes` is not built."""
     if isinstance(deliveries, Marked):
         heard = [matrix for robot in deliveries.root.robots[:active] for matrix in robot]
         return any(np.any(matrix) for matrix in heard)
@@ -175,7 +175,7 @@ def _stack(matrices: list[Array], largest: int) -> Array:
 
 @lru_cache(maxsize=8)
 def modes_of(deliveries: Deliveries, activation: Activation | None) -> Array:
-    """`as_modes` under a rule; where that names its robots, so many of them are active.
+    """`as_modes` under a rule; where that names its robots, that many of them are active.
 
     The array is that of all who ask, and cannot be written.
     """

@@ -24,12 +24,12 @@ def access_times(robots: Robots) -> list[tuple[AccessTime, int]]:
 
 
 def numbers_by_class(robots: Robots, given: Numbers, key: str) -> tuple[int, ...]:
-    """How many robots of each class are meant; a whole number means the first so many.
+    """How many robots of each class are meant; a whole number means the first ones.
 
     Raises
     ------
     ScenarioError
-        Naming the key, if there are no such classes, or not so many robots.
+        Naming the key, if there are no such classes, or fewer robots.
     """
     classes = robots.classes
     if classes is None:

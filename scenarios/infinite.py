@@ -148,7 +148,7 @@ def _seldom_free(tails: Iterable[float], least: float) -> bool:
 
 
 def _tail(law: object) -> float:
-    """The tail index of a time; infinite for what is no law: a size, or none at all."""
+    """The tail index of a time; infinite for what is not a law: a size, or none at all."""
     return law.tail_index if isinstance(law, Law) else math.inf
 
 

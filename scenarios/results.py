@@ -313,7 +313,7 @@ def _with_subjects(measure: str, subjects: Sequence[Subject]) -> str:
 
 
 def _labels(blocks: Sequence[Columns], times: int) -> dict[str, pd.Series]:
-    """Measure and subject of every column, each so many times."""
+    """Measure and subject of every column, each repeated."""
     import pandas as pd
 
     sizes = [len(block.subjects) * times for block in blocks]

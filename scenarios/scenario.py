@@ -124,7 +124,7 @@ def scenario_from(entries: Mapping[str, Any], base: str = ".") -> Scenario:
 
 
 def require_scenario(given: object) -> None:
-    """Raise `TypeError` for what is no scenario, with a hint at what makes one of it."""
+    """Raise `TypeError` for what is not a scenario, with a hint at how to load one."""
     if isinstance(given, Scenario):
         return
     if isinstance(given, str | PathLike):

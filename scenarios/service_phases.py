@@ -35,7 +35,7 @@ def _phases(law: Law) -> PhaseType | None:
 
 
 def _beside(probabilities: Sequence[float], laws: Sequence[PhaseType | None]) -> PhaseType | None:
-    """The phases of laws one of which is drawn; None where one of them has none."""
+    """The phases of a mixture of laws; None where one of them has none."""
     known = [law for law in laws if law is not None]
     if len(known) < len(laws):
         return None

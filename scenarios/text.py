@@ -11,7 +11,7 @@ ACTING = re.compile(
     "\x7f-\x9f"  # DEL and C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # order of letters
     "\u2028\u2029"  # ends of lines and paragraphs
-    "\ud800-\udfff"  # halves of pairs: bytes that are no UTF-8
+    "\ud800-\udfff"  # halves of pairs: bytes that are not UTF-8
     "]"
 )
 """What does something rather than show."""
@@ -60,7 +60,7 @@ def units(time_unit: str, time: float) -> str:
 
 
 def things(number: float, thing: str) -> str:
-    """What so many of a thing are called: "page" of one, else "pages", "batches", "entries"."""
+    """The word for a number of things: "page" for one, else "pages", "batches", "entries"."""
     if number == 1:
         return thing
     if thing.endswith("y"):
@@ -70,10 +70,10 @@ def things(number: float, thing: str) -> str:
 
 def counted(number: int, thing: str) -> str:
     """A number of things: "1 page", "3 pages", "1 batch", "2 batches"."""
-    return told(str(number), thing)
+    return quantity(str(number), thing)
 
 
-def told(shown: str, thing: str) -> str:
+def quantity(shown: str, thing: str) -> str:
     """A number as it is shown, and its things: "1 visit", "1.5 visits", "1,000 rules"."""
     return f"{shown} {things(1 if shown == '1' else 2, thing)}"
 

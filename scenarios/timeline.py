@@ -23,7 +23,7 @@ class Piece:
     ----------
     begin, end : float
     robots : int or None
-        At most so many robots are active; None: no limit.
+        At most this many robots are active; None: no limit.
     robot_speed, service_speed, change_factor, query_factor : float
         Factors, 1 where nothing is changed.
     """

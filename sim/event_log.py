@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Log(Protocol):
-    """What the engine tells of every event."""
+    """What the engine reports of every event."""
 
     def add(self, row: Row) -> None:
         """One event, after it."""

@@ -138,7 +138,7 @@ def robots_when_empty(scenario: Scenario) -> int:
 
 
 def service_by_phase(scenario: Scenario) -> PhaseType | None:
-    """The service of which a rule asks for the phase; None where none does."""
+    """The service whose phase a rule asks for; None where none does."""
     rule = scenario.activation
     buffer = scenario.buffer
     looks = isinstance(rule, Switching) and looks_at_service(scenario.robots, rule)

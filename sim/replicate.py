@@ -42,7 +42,7 @@ ENGINES: dict[str, Any] = {"compiled": compiled_engine, "simpy": simpy_engine}
 `writes_log`, and whether it runs `unlocked`: without the interpreter's lock, in threads."""
 
 _CHUNKS = 256
-"""Workers get thousands of short replications in at least so many chunks."""
+"""Workers get thousands of short replications in at least this many chunks."""
 
 _AHEAD = 2
 """Replications of many pages that are begun, per worker, before the next one to be counted."""
@@ -233,7 +233,7 @@ def _in_order(
 ) -> Iterator[list[Tally]]:
     """The results of the chunks in their order; an error comes at once.
 
-    No more than so many chunks are begun ahead of the next one to come. If workers die, and their
+    No more than this many chunks are begun ahead of the next one to come. If workers die, and their
     executor with them, the remaining chunks run in this process: that costs time, but no results.
     """
     if executor is None:
@@ -354,7 +354,7 @@ class Precision:
         if needed is not None:
             return f"{words}; about {needed} would be needed"
         names = ", ".join(unseen)
-        return f"{words}, and how many it takes cannot be told: {names} was never above 0"
+        return f"{words}, and how many it takes is unknown: {names} was never above 0"
 
     def _needed(self, results: Results, scenario: Scenario) -> tuple[int | None, list[str]]:
         """Replications that the precision takes, as far as can be seen, and what hides them.

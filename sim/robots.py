@@ -36,7 +36,7 @@ class Robots(Protocol):
         """Begin the first accesses, at time 0."""
 
     def limit(self, now: float, active_at: Sequence[int]) -> None:
-        """From now on at most so many robots are active."""
+        """From now on at most this many robots are active."""
 
     def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
@@ -64,7 +64,7 @@ class _ByLevel:
         return self._active_at[self._buffer.level]
 
     def limit(self, now: float, active_at: Sequence[int]) -> None:
-        """From now on so many robots are active at each level."""
+        """Change the number of active robots at each level from now on."""
         level_time = self._buffer.time_at_levels(now)
         self._robots_time = self.robots_time(now, level_time)
         self._counted = list(level_time)
@@ -419,7 +419,7 @@ class JointRobots(_ByLevel):
             buffer.level_changed = self._follow_level
 
     def limit(self, now: float, active_at: Sequence[int]) -> None:
-        """From now on so many robots are active at each level: perhaps another mode."""
+        """Change the active robots at each level from now on: perhaps another mode."""
         super().limit(now, active_at)
         self._follow_level(now)
 

@@ -58,7 +58,7 @@ class ActiveTime:
         self._since = self._total = 0.0
 
     def change(self, now: float, number: int) -> None:
-        """From now on so many are active."""
+        """Change the number of active robots from now on."""
         if number != self.number:
             self.until(now)
             self.number = number

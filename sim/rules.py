@@ -38,7 +38,7 @@ COUNTED = 7
 CYCLE = 4
 
 
-# Sojourn times are counted in bins: so many to an octave, in so many octaves below the horizon.
+# Sojourn times are counted in bins, the same number for each of the octaves below the horizon.
 BINS_OF_OCTAVE = 1024
 OCTAVES = 48
 TIME_BINS = (OCTAVES + 1) * BINS_OF_OCTAVE
@@ -148,7 +148,7 @@ def fails(probability: float, uniform: float) -> bool:
 
 
 def gives_up(failures: int, retries: int) -> bool:
-    """Whether a robot goes on to its next page, after so many failures with this one."""
+    """Whether a robot goes on to its next page, by its failures with this one."""
     return failures > retries
 
 
@@ -170,7 +170,7 @@ def overlap(begin: float, end: float, first: float, last: float) -> float:
 
 
 def place_drawn(uniform: float, places: int) -> int:
-    """One of so many places, all equally likely."""
+    """One of some places, all equally likely."""
     return min(int(uniform * places), places - 1)
 
 

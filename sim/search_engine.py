@@ -142,7 +142,7 @@ class SearchEngine:
         return as_lists(draw_path(environment, self._stream("environment"), self.end))
 
     def _follow_limits(self) -> None:
-        """Tell the robots when at most so many are active."""
+        """Tell the robots when at most this many are active."""
         begins, limits = limits_over_time(self._scenario)
         active = {limit: robots_at_levels(self._scenario, limit) for limit in set(limits)}
 

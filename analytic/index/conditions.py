@@ -106,6 +106,11 @@ def discipline_of(scenario: Scenario) -> QueueDiscipline:
     return queue.discipline
 
 
+def no_waiting_place(scenario: Scenario) -> str | None:
+    """There are no waiting places."""
+    return "there are waiting places" if buffer_of(scenario).waiting_places else None
+
+
 def one_server(scenario: Scenario) -> str | None:
     """One server indexes the pages."""
     servers = scenario.buffer.servers if scenario.buffer else 1
@@ -253,12 +258,6 @@ def nothing_pushed_out(scenario: Scenario) -> str | None:
     return "a full buffer pushes out" if discipline_of(scenario).pushes_out else None
 
 
-def quantiles_asked(scenario: Scenario) -> str | None:
-    """[buffer] asks for quantiles of the sojourn time."""
-    asked = buffer_of(scenario).sojourn_quantiles
-    return None if asked else "there are no sojourn_quantiles in [buffer]"
-
-
 def priced(scenario: Scenario) -> str | None:
     """[costs] sets a price, none of them on staleness."""
     if not scenario.costs.model_fields_set:
@@ -274,16 +273,9 @@ def one_price_of_robots(scenario: Scenario) -> str | None:
     return "[costs] has a price of robots for each class, or each robot"
 
 
-def no_price_by_class(scenario: Scenario) -> str | None:
-    """An active robot has one price, whatever the state."""
-    if not scenario.prices.by_class:
-        return None
-    return "[costs] has a price of robots for each class, and they are switched one at a time"
-
-
-def response_priced(scenario: Scenario) -> str | None:
-    """[costs] prices the response time."""
-    return None if scenario.prices.response else "[costs] does not price the response time"
+def staleness_priced(scenario: Scenario) -> str | None:
+    """[costs] prices staleness."""
+    return None if scenario.prices.staleness else "[costs] does not price staleness"
 
 
 def response_known(scenario: Scenario) -> str | None:
@@ -387,15 +379,6 @@ def memoryless_or_ordered(scenario: Scenario) -> str | None:
         f"last come first served {memory}" if discipline.newest_first else None,
         f"push-out {memory}" if discipline.pushes_out else None,
     )
-
-
-def priced_by_loss_and_starvation(scenario: Scenario) -> str | None:
-    """[costs] prices loss and starvation only."""
-    costs = scenario.prices
-    others = costs.obsolescence or costs.response or costs.robots or costs.staleness
-    if others:
-        return "[costs] prices more than loss and starvation"
-    return None if costs.model_fields_set else "there are no [costs]"
 
 
 MARKOVIAN_QUEUE = (

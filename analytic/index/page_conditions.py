@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeGuard, cast
 import numpy as np
 
 from analytic.index.conditions import IN_ENVIRONMENT, order_of_pages_kept, static_robots
-from analytic.index.formula import dependent, premise
+from analytic.index.formula import premise
 from analytic.laws.geometric_sum import GeometricSum
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.arrival_process import access_rate, gap_map, mean_rate
@@ -39,9 +39,6 @@ _FEW_ACCESSES = 20
 
 _LEAST_SLOTS = 2**16
 _MANY_SLOTS = 2**20
-
-MOST_ENTRIES = 2**22
-"""Entries of the tables for robots that share a sequence."""
 
 
 class KindsOfPages(NamedTuple):
@@ -284,16 +281,6 @@ def constant_accesses(scenario: Scenario) -> str | None:
     return None if constant else "access times are not constant"
 
 
-@dependent
-def short_rounds(scenario: Scenario) -> str | None:
-    """Period times robots, for exponential ones times pages, is at most 2^22."""
-    accessed = accessed_pages(scenario)
-    size = len(accessed.cycle) * most_active(scenario)
-    if constant_accesses(scenario) is not None:
-        size *= accessed.pages.count
-    return None if size <= MOST_ENTRIES else "the period is too long for so many robots"
-
-
 def periodic_policy(scenario: Scenario) -> str | None:
     """The accessing policy repeats a list of pages."""
     return (
@@ -319,18 +306,6 @@ def index_policy(scenario: Scenario) -> str | None:
     return None if is_index else "no index says which page is next"
 
 
-def policy_with_frequencies(scenario: Scenario) -> str | None:
-    """The accessing policy is given the frequencies of the pages, or a list of them."""
-    is_index = isinstance(policy_of(scenario), IndexPolicy)
-    return "an index says which page is next" if is_index else None
-
-
-def slots_of_run(scenario: Scenario) -> tuple[int, int]:
-    """About how many accesses lie before the warm-up's end, and before the horizon."""
-    time = time_per_access(scenario)
-    return int(scenario.run.warmup / time), math.ceil(scenario.run.horizon / time)
-
-
 def slots_of_long_run(scenario: Scenario) -> int:
     """Slots in which a plan without a period shows its long run.
 
@@ -350,26 +325,4 @@ def randomized_policy(scenario: Scenario) -> str | None:
     """Each access draws its page independently."""
     return (
         None if isinstance(policy_of(scenario), Randomized) else "pages are not drawn independently"
-    )
-
-
-def weights_as_change_rates(scenario: Scenario) -> str | None:
-    """Weights are proportional to change rates."""
-    return None if _are_proportional(scenario) else "weights are not proportional to change rates"
-
-
-def weights_of_their_own(scenario: Scenario) -> str | None:
-    """Weights are not proportional to change rates."""
-    return "weights are proportional to change rates" if _are_proportional(scenario) else None
-
-
-def _are_proportional(scenario: Scenario) -> bool:
-    accessed = accessed_pages(scenario)
-    if not accessed.change_rates.any() or not accessed.weights.any():
-        return False
-    in_proportion = accessed.change_rates * accessed.weights.sum()
-    return bool(
-        np.allclose(
-            accessed.weights * accessed.change_rates.sum(), in_proportion, rtol=1e-14, atol=0.0
-        )
     )

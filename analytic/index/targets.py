@@ -61,11 +61,11 @@ APPROXIMATE_TARGETS: dict[str, Solver] = {
 are left out: a moment match has so many states that the search takes an hour."""
 
 
-_PLANNED_WITHOUT = "for the file without its interventions, of which whoever plans knows nothing"
+_PLANNED_WITHOUT = "for the file without its interventions: whoever plans does not know of them"
 
 
 def without_interventions(scenario: Scenario) -> Scenario:
-    """The scenario of which decisions are made."""
+    """The scenario that decisions are made for."""
     return scenario.with_("interventions", None) if scenario.interventions else scenario
 
 
@@ -103,7 +103,7 @@ def optimize(
 
 
 def require_target(target: str, key: str) -> None:
-    """Refuse what is no target, naming the key that asked for it, and what answers instead.
+    """Refuse what is not a target, naming the key that asked for it, and what answers instead.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def _with_times_of_each(scenario: Scenario, probing: Probing) -> Scenario:
 
 
 def _with_index(scenario: Scenario, policy: IndexPolicy) -> Scenario:
-    """The scenario with the two numbers per page of which the policy makes its index."""
+    """The scenario with the two numbers per page that the policy makes its index from."""
     numbers = index_numbers(scenario, policy)
     if numbers is None:
         allowed = "is missing, and the mean time between accesses is not known"

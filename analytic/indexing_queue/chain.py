@@ -283,7 +283,7 @@ def switched_chain(
     Notes
     -----
     talim2001, section 2: a robot is switched off by its delivery; then, and at a service
-    completion, one robot may be switched on. A change of the environment is no such occasion.
+    completion, one robot may be switched on. A change of the environment is not such an occasion.
     docs/theory/switching.md.
     """
     here = np.arange(modes.number)

@@ -370,9 +370,15 @@ def _erlang_a(scenario: Scenario) -> Values:
     yield "throughput", None, most
 
 
-def _no_waiting_place(scenario: Scenario) -> str | None:
-    """No page waits."""
-    return "there are waiting places" if conditions.buffer_of(scenario).waiting_places else None
+def quantiles_asked(scenario: Scenario) -> str | None:
+    """[buffer] asks for quantiles of the sojourn time."""
+    asked = conditions.buffer_of(scenario).sojourn_quantiles
+    return None if asked else "there are no sojourn_quantiles in [buffer]"
+
+
+def response_priced(scenario: Scenario) -> str | None:
+    """[costs] prices the response time."""
+    return None if scenario.prices.response else "[costs] does not price the response time"
 
 
 def _some_timer(scenario: Scenario) -> str | None:
@@ -639,7 +645,7 @@ FORMULAS: tuple[Formula, ...] = (
         latex=r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
         r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
         function=sojourn_quantiles,
-        conditions=(*_CHAIN, conditions.quantiles_asked, *_FIFO, sojourns_solved),
+        conditions=(*_CHAIN, quantiles_asked, *_FIFO, sojourns_solved),
         evaluate=_quantiles,
     ),
     _exact_row(
@@ -664,7 +670,7 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="control cost with the response time of such pages",
         latex=CONTROL_COST,
         function=control_cost,
-        conditions=(*_CHAIN, conditions.priced, conditions.response_priced, *_OUT_OF_ORDER),
+        conditions=(*_CHAIN, conditions.priced, response_priced, *_OUT_OF_ORDER),
         evaluate=_cost_out_of_order,
     ),
     _own_row(
@@ -715,7 +721,7 @@ FORMULAS: tuple[Formula, ...] = (
         latex=r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
         r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
         function=sojourn_quantiles_of_servers,
-        conditions=(*_SERVERS, conditions.quantiles_asked, *_FIFO),
+        conditions=(*_SERVERS, quantiles_asked, *_FIFO),
         evaluate=_quantiles_of_servers,
     ),
     _servers_row(
@@ -747,7 +753,7 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.pages_leave_the_queue_alone,
             conditions.static_robots,
             conditions.poisson_accesses,
-            _no_waiting_place,
+            conditions.no_waiting_place,
             conditions.services_alike,
         ),
         evaluate=_erlang_b,

@@ -34,7 +34,7 @@ Busy = tuple[int, ...]
 
 
 def count_phases(busy: int, phases: int) -> int:
-    """Number of ways in which so many busy servers can be in phases: multisets."""
+    """Number of ways in which this many busy servers can be in phases: multisets."""
     return math.comb(busy + phases - 1, busy)
 
 
@@ -120,7 +120,7 @@ class ServersChain:
                         yield state, after, float(generator[phase, other])
 
     def begin(self, number: int, pages: int) -> Array:
-        """Probabilities of the states after so many services have begun."""
+        """Probabilities of the states after this many services have begun."""
         result = np.eye(len(self.busy[number]))
         for more in range(pages):
             result = result @ self.begun[number + more]

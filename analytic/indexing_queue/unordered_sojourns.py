@@ -75,7 +75,7 @@ def delivery_moves(
     state : NamedTuple
         With the `level`, the phase of the `arrivals`, and the `phase` of the service.
     entered : callable
-        From a number of pages to the states when so many have joined, and their probabilities.
+        From a number of pages to the states when this many have joined, and their probabilities.
     pushed : tuple
         The state when a page has pushed out another, and the kind of that move.
     """

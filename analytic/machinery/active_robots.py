@@ -11,7 +11,7 @@ from scenarios.activation import Free, Levels, Optimal, Static, These, Threshold
 
 
 def require_decided(scenario: Scenario) -> None:
-    """Refuse a scenario whose activation is still to be optimised: it is no system yet.
+    """Refuse a scenario whose activation is still to be optimised: it is not yet a system.
 
     Raises
     ------

@@ -69,7 +69,7 @@ class DecisionProcess:
     option_costs: Array
 
     def __post_init__(self) -> None:
-        """Refuse what is no decision process."""
+        """Refuse what is not a decision process."""
         states = len(self.costs)
         count = len(self.first) - 1
         shapes = {

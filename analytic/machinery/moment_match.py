@@ -25,7 +25,7 @@ def two_moment_match(mean: float, variation: float, most: int) -> ErlangMixture:
         c >= 0. At 1 exponential; above, two exponential laws with balanced means; below, a mixture
         of Erlang laws of k - 1 and k phases of one rate, 1/k <= c <= 1/(k - 1).
     most : int
-        Phases that it may have; below c = 1 / most an Erlang law of so many, which varies more.
+        Phases that it may have; below c = 1 / most an Erlang law of this many, which varies more.
 
     Notes
     -----

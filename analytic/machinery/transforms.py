@@ -181,7 +181,7 @@ def shortest(law: Distribution) -> float:
 
 
 def _known(law: Distribution, name: str) -> Callable[..., Any]:
-    """A function of a law; a law without a file in `analytic.laws` has none."""
+    """A function of a law; without a file in `analytic.laws` its transform is unsupported."""
     function = function_of(law, name)
     if function is None:
         raise NoAnswerError(f"the transform of {law.key} times is not known")

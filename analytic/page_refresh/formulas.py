@@ -66,6 +66,9 @@ _SLOW = 0.02
 _SLOTS = 50
 _NEAR = 1e-3
 
+MOST_ENTRIES = 2**22
+"""Entries of the tables for robots that share a sequence."""
+
 
 def _one_robot(scenario: Scenario) -> Values:
     """Equation (3) or Lemma 4.1, for one robot or several that are as good as a faster one."""
@@ -287,6 +290,46 @@ _WITH_FAILURES = (
     conditions.independent_accesses,
     hosts_never_wait,
 )
+
+
+@dependent
+def short_rounds(scenario: Scenario) -> str | None:
+    """Period times robots, for exponential ones times pages, is at most 2^22."""
+    accessed = accessed_pages(scenario)
+    size = len(accessed.cycle) * most_active(scenario)
+    if conditions.constant_accesses(scenario) is not None:
+        size *= accessed.pages.count
+    return None if size <= MOST_ENTRIES else "the period is too long for this many robots"
+
+
+def policy_with_frequencies(scenario: Scenario) -> str | None:
+    """The accessing policy is given the frequencies of the pages, or a list of them."""
+    is_index = isinstance(conditions.policy_of(scenario), IndexPolicy)
+    return "an index says which page is next" if is_index else None
+
+
+def weights_as_change_rates(scenario: Scenario) -> str | None:
+    """Weights are proportional to change rates."""
+    return None if _are_proportional(scenario) else "weights are not proportional to change rates"
+
+
+def weights_of_their_own(scenario: Scenario) -> str | None:
+    """Weights are not proportional to change rates."""
+    return "weights are proportional to change rates" if _are_proportional(scenario) else None
+
+
+def _are_proportional(scenario: Scenario) -> bool:
+    accessed = accessed_pages(scenario)
+    if not accessed.change_rates.any() or not accessed.weights.any():
+        return False
+    in_proportion = accessed.change_rates * accessed.weights.sum()
+    return bool(
+        np.allclose(
+            accessed.weights * accessed.change_rates.sum(), in_proportion, rtol=1e-14, atol=0.0
+        )
+    )
+
+
 _FRESHNESS = (*_WITH_FAILURES, every_access_delivers)
 _SCHEDULED = (*_FRESHNESS, conditions.resolved_frequencies)
 _DRAWN = (
@@ -295,7 +338,7 @@ _DRAWN = (
     conditions.one_robot_or_memoryless,
 )
 
-_MANY = (*_FRESHNESS, conditions.one_robot, conditions.weights_as_change_rates, slow_pages)
+_MANY = (*_FRESHNESS, conditions.one_robot, weights_as_change_rates, slow_pages)
 _GOLDEN = (*_MANY, conditions.resolved_frequencies, golden_at_best)
 
 FORMULAS: tuple[Formula, ...] = (
@@ -359,7 +402,7 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.periodic_policy,
             conditions.several_robots,
             conditions.constant_accesses,
-            conditions.short_rounds,
+            short_rounds,
         ),
         evaluate=_several_robots,
     ),
@@ -382,7 +425,7 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.several_robots,
             conditions.one_robot_or_memoryless,
             conditions.working_robots_alike,
-            conditions.short_rounds,
+            short_rounds,
         ),
         evaluate=_several_robots,
     ),
@@ -436,7 +479,7 @@ FORMULAS: tuple[Formula, ...] = (
         function=proportional_bound,
         kind="lower bound",
         origin="printed",
-        conditions=(*_FRESHNESS, conditions.one_robot, conditions.weights_as_change_rates),
+        conditions=(*_FRESHNESS, conditions.one_robot, weights_as_change_rates),
         evaluate=_proportional,
     ),
     Formula(
@@ -452,7 +495,7 @@ FORMULAS: tuple[Formula, ...] = (
         function=schedule_bound,
         kind="lower bound",
         origin="printed",
-        conditions=(*_FRESHNESS, conditions.one_robot, conditions.weights_of_their_own),
+        conditions=(*_FRESHNESS, conditions.one_robot, weights_of_their_own),
         evaluate=_any_schedule,
     ),
     Formula(
@@ -498,7 +541,7 @@ FORMULAS: tuple[Formula, ...] = (
         function=crawl_rates,
         kind="exact",
         origin="printed",
-        conditions=(*_CRAWLED, conditions.policy_with_frequencies),
+        conditions=(*_CRAWLED, policy_with_frequencies),
         evaluate=_crawling,
     ),
     Formula(

@@ -153,7 +153,7 @@ def _cost(scenario: Scenario) -> float | None:
         return None
     for formula in FORMULAS:
         if formula.kind != "exact" or formula.function is crawl_rates:
-            continue  # crawl rates are no cost, but take a whole plan
+            continue  # crawl rates cost nothing, but take a whole plan
         if formula.reason_against(scenario) is None:
             return _weighted(formula, scenario)
     return None

@@ -5,6 +5,7 @@ Also the sequence that a policy without draws or period plans, up to its long ru
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +24,7 @@ from scenarios.sections import Pages
 Indices = NDArray[Any]
 
 _BEGINNING = 4
-"""One of so many parts of a plan is its beginning, which the long run forgets."""
+"""The first of this many parts of a plan is its beginning, which the long run forgets."""
 
 _MARGIN = 1e-9
 """What sums of access times may miss by rounding, relatively."""
@@ -43,6 +44,12 @@ def waits_or_shared(scenario: Scenario) -> str | None:
     if conditions.one_robot(scenario) is not None or hosts_never_wait(scenario) is not None:
         return None
     return "one robot that never waits"
+
+
+def slots_of_run(scenario: Scenario) -> tuple[int, int]:
+    """About how many accesses lie before the warm-up's end, and before the horizon."""
+    time = conditions.time_per_access(scenario)
+    return int(scenario.run.warmup / time), math.ceil(scenario.run.horizon / time)
 
 
 def mean_known(scenario: Scenario) -> str | None:
@@ -96,7 +103,7 @@ def slots_in_window(scenario: Scenario) -> Indices:
     """
     accessed = accessed_pages(scenario)
     assert is_planned(accessed.policy)
-    skipped, slots = conditions.slots_of_run(scenario)
+    skipped, slots = slots_of_run(scenario)
     slots = min(max(slots, 1), MOST_SLOTS)
     return _first_slots(accessed.policy, accessed.pages, slots)[min(skipped, slots - 1) :]
 

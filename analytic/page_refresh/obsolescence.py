@@ -94,7 +94,7 @@ def slot_distances(cycle: ArrayLike, pages: int) -> tuple[Indices, Array]:
 
 
 def _distances(cycle: Indices, pages: int, robots: int = 1) -> tuple[Indices, Array]:
-    """The same, in rounds of so many slots each."""
+    """The same, in rounds of this many slots each."""
     order = np.argsort(cycle, kind="stable")
     page = cycle[order]
     when = order // robots
@@ -464,7 +464,7 @@ def random_rounds_obsolescence(
     """
     f = np.asarray(shares, dtype=float)
     law = Deterministic(value=time)
-    crawl_rates(f, law, robots)  # refuses what are no shares
+    crawl_rates(f, law, robots)  # refuses anything that is not a share
     with np.errstate(divide="ignore"):  # of a page in every draw the logarithm is -inf, and right
         seen = -np.expm1(robots * np.log1p(-np.minimum(f, 1.0)))
     mu = np.broadcast_to(np.asarray(change_rates, dtype=float), f.shape)

@@ -43,7 +43,7 @@ _STUCK = 0.1
 _MANY = 2**13
 _SAMPLED = 16
 _ROUGH = 1e-3
-"""Of many pages every so manyth tells where to begin."""
+"""With many pages, start from a sample of every 16th."""
 _LARGEST = 600.0
 RARE = 1e-60
 """Changes per access time below which the best frequencies follow from their ratios alone."""

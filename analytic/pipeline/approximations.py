@@ -67,7 +67,7 @@ from scenarios.text import counted
 _MOST_FOLLOWED = 5 * 10**7
 """States times change rates: those of about a minute."""
 _MOST_PHASES = 16
-"""Of a service or of patience; a constant becomes an Erlang law with so many."""
+"""Of a service or of patience; a constant becomes an Erlang law with this many phases."""
 _MOST_JOINT = 64
 """Joint phases of all robots; where two phases each are too many, accesses become exponential."""
 _MOST_STATES = 128
@@ -304,7 +304,7 @@ _OF_PHASES = (_DROPPED, _REPLACED, _IMPATIENT, _DECOMPOSITION)
 
 
 def moment_match(law: Distribution, phases: int) -> Distribution:
-    """A law of at most so many phases (two, if more variable than an exponential law).
+    """A law of at most this many phases (two, if more variable than an exponential law).
 
     Parameters
     ----------
@@ -475,7 +475,7 @@ MATCHED = approximation_row(
 )
 
 APPROXIMATIONS: tuple[Formula, ...] = (*_OF_PHASES, MATCHED)
-"""Rows of the index, none of which is judged."""
+"""Rows of the index that are never judged."""
 
 
 def approximation_of(scenario: Scenario) -> Formula | None:

@@ -36,7 +36,7 @@ from analytic.rules.fixed import (
 )
 from analytic.rules.switching import optimal_switching
 from scenarios import Scenario
-from scenarios.text import counted, told
+from scenarios.text import counted, quantity
 
 _MOST_RULES = 750
 """Levels times robots: of more the search would take minutes."""
@@ -106,7 +106,7 @@ def _searched(scenario: Scenario, cost: CostOf) -> StaticSearch:
 
 
 def _how_many(decision: Mapping[str, Any]) -> int:
-    """Number of robots of a decision: so many, so many of each class, or these."""
+    """Robots of a decision: a number, a number of each class, or named ones."""
     if "these" in decision:
         return len(decision["these"])
     return int(np.sum(decision["robots"]))
@@ -187,7 +187,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
     starts = [(constant,) * levels, *by_papers, *ramps]
     best = min((_descended(start, available, cost) for start in starts), key=cost)
     alone, reason = price_of_alone(scenario, optimal_switching, cost_of)
-    rules = told(f"{len(known):,}", "rule")
+    rules = quantity(f"{len(known):,}", "rule")
     searched = (
         f"best found: {rules} tried; no single target can be changed for the better; not proved"
     )

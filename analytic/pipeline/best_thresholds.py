@@ -64,7 +64,7 @@ Other = tuple[str, float] | None
 _STEPS = 10**6
 """Policies times levels times kinds of pages that are evaluated together."""
 _MOST_IN_TABLE = 100_000
-"""Policies of which all costs are kept: a table of the best one for every list of numbers."""
+"""Policies whose costs are all kept: a table of the best one for every list of numbers."""
 _MOST_NUMBERS_IN_TABLE = 12
 _MOST_WORK = 2 * 10**9
 """Policies times levels times kinds of pages that are searched: about twenty seconds."""
@@ -344,7 +344,7 @@ def is_birth_death(scenario: Scenario) -> bool:
 
 
 def birth_death(scenario: Scenario) -> BirthDeath:
-    """The pipeline of a scenario of which `is_birth_death` holds; pages that are alike as one."""
+    """The pipeline of a scenario where `is_birth_death` holds; pages that are alike as one."""
     service = exponential_rate(conditions.service_law(scenario))
     buffer = conditions.buffer_of(scenario)
     rates = delivery_rates(conditions.fleet_of(scenario))

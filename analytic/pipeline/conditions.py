@@ -93,11 +93,6 @@ def served_out_of_order_or_with_patience(scenario: Scenario) -> str | None:
     return None
 
 
-def no_waiting_place(scenario: Scenario) -> str | None:
-    """There are no waiting places."""
-    return "there are waiting places" if buffer_of(scenario).waiting_places else None
-
-
 # --- the robots -------------------------------------------------------------------------------
 
 

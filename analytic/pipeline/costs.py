@@ -47,11 +47,6 @@ def _priced_names(scenario: Scenario) -> list[str]:
     return [name for name in names if getattr(scenario.prices, name)]
 
 
-def _staleness_priced(scenario: Scenario) -> str | None:
-    """[costs] prices staleness."""
-    return None if scenario.prices.staleness else "[costs] does not price staleness"
-
-
 @dependent
 def _queue_cost_known(scenario: Scenario) -> str | None:
     """The part of the cost that the queue makes is known."""
@@ -106,7 +101,7 @@ COST = exact_row(
     function=end_to_end_cost,
     conditions=(
         *own.PATH,
-        _staleness_priced,
+        conditions.staleness_priced,
         some_exact_method,
         _queue_cost_known,
     ),
@@ -130,7 +125,7 @@ APPROXIMATE_COST = approximation_row(
     function=approximate_cost,
     conditions=(
         *own.PATH,
-        _staleness_priced,
+        conditions.staleness_priced,
         no_exact_method,
         some_approximation,
         _queue_cost_known,

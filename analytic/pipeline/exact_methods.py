@@ -322,7 +322,7 @@ EXACT: tuple[Formula, ...] = (
             *own.PATH,
             conditions.pages_leave_the_queue_alone,
             page_conditions.randomized_policy,
-            own.no_waiting_place,
+            conditions.no_waiting_place,
             page_conditions.robots_always_work,
             conditions.poisson_accesses,
             conditions.exponential_service,

@@ -59,7 +59,7 @@ class PageQueue(NamedTuple):
         return rates
 
     def moves(self, entering: int) -> csr_matrix:
-        """Rates of the moves at which so many pages enter, shape (states, states)."""
+        """Rates of the moves at which this many pages enter, shape (states, states)."""
         band = self.bands[entering]
         rows, places = band.nonzero()
         columns = rows + places - self.lower

@@ -1,4 +1,4 @@
-"""Several sources of which at most so many may be probed at one time of the grid.
+"""Several sources, of which only a limited number may be probed at one time of the grid.
 
 Each source takes a path through the grid. What ties them together is the number of probes, and the
 room that each time has. Whole paths in any mixture, at least cost, are a linear programme whose
@@ -86,7 +86,7 @@ def divided_at_once(
     at_once: int,
     free: Division,
 ) -> Division:
-    """The least total cost with at most so many probes at one time before the end.
+    """The least total cost with at most this many probes at one time before the end.
 
     Parameters
     ----------

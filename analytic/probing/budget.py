@@ -30,7 +30,7 @@ _KEPT_SLOTS = 4_000_000
 
 _COARSER = 40
 _COARSEST = 500
-"""A grid so much coarser tells the price nearly, if it has at least so many slots."""
+"""How much coarser a grid may be that gives nearly the same price, and its fewest slots."""
 
 
 class Grids:
@@ -57,7 +57,7 @@ class Grids:
 
 
 class Point(NamedTuple):
-    """The best path of a source with so many probes, and what it costs."""
+    """The best path of a source with this many probes, and what it costs."""
 
     probes: int
     cost: float
@@ -66,7 +66,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Division:
-    """Paths of all sources, with so many probes together.
+    """Paths of all sources, with this many probes together.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ def divided(
     discounts: Sequence[float] | None = None,
     near: float | None = None,
 ) -> Division:
-    """The least total cost with exactly so many probes, and how they are divided.
+    """The least total cost with exactly this many probes, and how they are divided.
 
     Parameters
     ----------
@@ -112,10 +112,11 @@ def divided(
 
 
 class _Search:
-    """The price of a probe at which the sources have so many together.
+    """The price of a probe at which the sources have this many together.
 
-    Between the two prices at which they had too few and too many, every source has between so many
-    probes; where these are two neighbours on its convex hull, nothing is left to be computed.
+    Between the two prices at which they had too few and too many, every source has as many as at
+    one of them or a number between; where these are two neighbours on its convex hull, nothing is
+    left to be computed.
     """
 
     def __init__(
@@ -238,7 +239,7 @@ class _Search:
     def _outwards(self, price: float, found: int) -> float:
         """A price beyond the one that gave too few probes, or too many; the strides grow.
 
-        As for one source; negative where only a spacing makes so many necessary.
+        As for one source; negative where only a spacing makes that number necessary.
         """
         scale = max(self._scales) or 1.0
         hair = _ROUNDING * scale
@@ -277,7 +278,7 @@ class _Search:
 
 
 def _between(few: Point, more: Point, probes: int) -> Path:
-    """The path with so many probes, from two that are best at one price."""
+    """The path with this many probes, from two that are best at one price."""
     if probes == few.probes:
         return few.path
     return more.path if probes == more.probes else joined(few.path, more.path, probes)

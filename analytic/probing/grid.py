@@ -1,6 +1,6 @@
 """Probe times of least expected cost on an even grid, and how far they can be from the best.
 
-Exactly n probes on N slots, the last one at the end, each at least so many slots after the one
+Exactly n probes on N slots, the last one at the end, each some slots or more after the one
 before. The dynamic programme of eckstein2005 counts the probes (`analytic.probing.programme`);
 `best_schedule` puts a price on each, which is O(N) for each price that is tried.
 """
@@ -84,7 +84,7 @@ def times_of(horizon: float, slots: int, path: Path) -> tuple[float, ...]:
 
 
 def check_room(slots: int, probes: int, apart: int) -> None:
-    """Refuse so many probes so far apart where they have no room."""
+    """Refuse more probes, so far apart, than there is room for."""
     if not all(isinstance(number, int | np.integer) for number in (probes, apart)):
         raise ValueError(f"{probes!r} probes {apart!r} slots apart: both must be whole numbers")
     if probes < 1 or apart < 1:
@@ -128,7 +128,7 @@ def best_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
     Raises
     ------
     ValueError
-        If so many probes have no room.
+        If there is no room for the probes.
 
     Notes
     -----
@@ -163,7 +163,7 @@ class _Search:
         self._stride = 1.02
 
     def run(self) -> Path:
-        """The best path with exactly so many links."""
+        """The best path with exactly this many links."""
         price = self._first_price()
         on_chord = False
         while True:
@@ -241,7 +241,7 @@ class _Search:
 
 
 def joined(fewer: Path, more: Path, links: int) -> Path:
-    """A path with so many links from two that are best at one price, with fewer and with more.
+    """A path with this many links from two that are best at one price, with fewer and with more.
 
     Where one link of `fewer` holds a link of `more`, ``P_i <= Q_{i+y} < Q_{i+y+1} <= P_{i+1}``, the
     paths cross over: that costs nothing, since C is Monge, and no link becomes shorter than the

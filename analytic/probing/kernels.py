@@ -55,7 +55,7 @@ def running_sums(parts: Array) -> Array:
 
 @compiled
 def slot_sums(edges: Array, rates: Array, weights: Array, slots: int) -> Grid:
-    """The grid of so many slots on the cells between `edges`, up to the last edge."""
+    """The grid of this many slots on the cells between `edges`, up to the last edge."""
     horizon = edges[-1]
     cell = 0
     updates = np.zeros(slots)

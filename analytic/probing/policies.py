@@ -24,7 +24,7 @@ _SLACK = 1e-12
 """Rounding error of a cost, relative to it and to the share of the horizon it is gathered in."""
 
 _LONG = 1e-8
-"""Share of the horizon that tells waiting at no price from rounding errors."""
+"""Share of the horizon below which waiting at no price counts as a rounding error."""
 
 _EQUAL = 1e-6
 _UNEQUAL = 1e-3
@@ -177,7 +177,7 @@ def _expected_counts(profile: Profile) -> Array:
 
 
 def _at_counts(profile: Profile, counts: Array, targets: Array) -> tuple[float, ...]:
-    """The earliest times at which so many updates are expected, and the horizon."""
+    """The earliest times at which this many updates are expected, and the horizon."""
     reached = np.searchsorted(counts, targets - _ROUNDING * counts[-1])
     inside = np.maximum(targets - counts[reached - 1], 0.0) / profile.updates[reached - 1]
     times = np.minimum(profile.edges[reached - 1] + inside, profile.edges[reached])
@@ -201,7 +201,7 @@ def threshold_times(profile: Profile, probes: int) -> tuple[float, ...]:
     Raises
     ------
     ValueError
-        If there is none, because so many probes can leave no cost at all; or if it cannot be
+        If there is none, because that number of probes can leave no cost at all; or if it cannot be
         attained with rounded times, because one part of the source matters vastly more than
         another.
 

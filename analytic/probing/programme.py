@@ -36,7 +36,7 @@ def paper_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
     Raises
     ------
     ValueError
-        If so many probes have no room.
+        If there is no room for the probes.
     """
     check_room(len(grid.cost), probes, apart)
     from analytic.probing.programme_kernels import least_cost
@@ -129,7 +129,7 @@ def improved_by_moves(
     Raises
     ------
     ValueError
-        If the times are no schedule, or one of the four is not as above.
+        If the times are not a schedule, or one of the four is not as above.
 
     Notes
     -----

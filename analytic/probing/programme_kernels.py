@@ -16,7 +16,7 @@ Array = Any
 
 @compiled
 def least_cost(grid: Grid, probes: int, apart: int) -> tuple[float, Array]:
-    """Least cost of exactly so many probes `apart` slots apart, and their slots: O(n N**2).
+    """Least cost of exactly this many probes `apart` slots apart, and their slots: O(n N**2).
 
     eckstein2005 Algorithms 1, 2 and 4, corrected: (14) adds up a row of K from its diagonal,
     without a subtraction; exactly n probes, so that D(0, N) = 0 and D(0, i) is infinite before.

@@ -74,7 +74,7 @@ class Refined(NamedTuple):
 
 
 def with_start(profile: Profile, times: Sequence[float], spacing: float) -> Array:
-    """The times with p_0 = 0 in front; a ValueError for what is no such schedule."""
+    """The times with p_0 = 0 in front; a ValueError for what is not such a schedule."""
     return np.append(0.0, checked_times(profile, times, spacing))
 
 

@@ -91,7 +91,7 @@ class ProbeSearch:
 
     @property
     def rounds_up(self) -> bool:
-        """Whether the minimum spacing is no whole number of slots."""
+        """Whether the minimum spacing is not a whole number of slots."""
         spacing = self.probing.spacing
         return self.kept_spacing > spacing * (1 + _ROUNDING) and spacing > 0
 
@@ -128,7 +128,7 @@ class ProbeSearch:
     def _bound_on(self, slots: int) -> float:
         """The least cost on a grid, less what the grid can cost and what rounding can.
 
-        Where the spacing is no whole number of slots it is rounded down, which allows more: then
+        Where the spacing is not a whole number of slots it is rounded down, which allows more: then
         `grid_error` holds. Each link is a difference of sums up to ``Lambda(0, T) A(0, T)``.
         """
         probes = len(self.schedule.slots)
@@ -157,8 +157,8 @@ class ProbeSearch:
     def sharp(self) -> bool:
         """Whether that is the bound for breakpoints on the grid.
 
-        Else it is that of Proposition 8, or, where the minimum spacing is no whole number of slots,
-        the distance to `lower_bound`.
+        Else it is that of Proposition 8, or, where the minimum spacing is not a whole number of
+        slots, the distance to `lower_bound`.
         """
         return self._grid_error[1] and not self.rounds_up
 
@@ -291,8 +291,8 @@ def _fewer(search: ProbeSearch) -> list[str]:
     numbers = [len(costs) - 1]
     while (half := (numbers[-1] if len(numbers) > 1 else len(costs)) // 2) > 0:
         numbers.append(half)
-    told = (f"{costs[count - 1]:.6g} with {count}" for count in dict.fromkeys(numbers))
-    return [f"fewer probes on this grid cost {', '.join(told)}"]
+    words = (f"{costs[count - 1]:.6g} with {count}" for count in dict.fromkeys(numbers))
+    return [f"fewer probes on this grid cost {', '.join(words)}"]
 
 
 def _certificate(search: ProbeSearch) -> str:
@@ -300,7 +300,7 @@ def _certificate(search: ProbeSearch) -> str:
     if search.rounds_up:
         spacing = search.probing.spacing
         return (
-            f"minimum_spacing {spacing:.6g} is no whole number of slots: the grid keeps "
+            f"minimum_spacing {spacing:.6g} is not a whole number of slots: the grid keeps "
             f"{search.kept_spacing:.6g}, which costs at most {search.error:.3g} more than "
             "continuous time; other slots may cost less"
         )

@@ -103,7 +103,7 @@ class BudgetSearch:
 
     @cached_property
     def lower_bound(self) -> float:
-        """Below the cost of so many probes, however they are shared, at any times whatever.
+        """Below the cost of this many probes, however they are shared, at any times whatever.
 
         With a limit at one time it is a bound for the times of the grid only.
 
@@ -111,8 +111,8 @@ class BudgetSearch:
         -----
         The best times of a source in continuous time cost at least the best ones on the grid less
         ``e_k + n_k d_k`` (`grid_error`). Taken off the costs, d_k is a discount on each probe, and
-        the best division at these costs is a bound. A spacing that is no whole number of slots is
-        rounded down for it.
+        the best division at these costs is a bound. A spacing that is not a whole number of slots
+        is rounded down for it.
         """
         if self.probing.at_once is not None:
             return self.division.lower_bound
@@ -146,7 +146,7 @@ def best_budget(scenario: Scenario) -> BudgetSearch:
     Raises
     ------
     NoOptimumError
-        If there are no slots, if they have no room for so many probes, or if the rates have too
+        If there are no slots, if there is no room for the probes, or if the rates have too
         many pieces.
     """
     grids = _grids(scenario)

@@ -145,6 +145,15 @@ def optimum_known(scenario: Scenario) -> str | None:
     return None if states <= most else f"its chain has {states} states"
 
 
+def priced_by_loss_and_starvation(scenario: Scenario) -> str | None:
+    """[costs] prices loss and starvation only."""
+    costs = scenario.prices
+    others = costs.obsolescence or costs.response or costs.robots or costs.staleness
+    if others:
+        return "[costs] prices more than loss and starvation"
+    return None if costs.model_fields_set else "there are no [costs]"
+
+
 _STATIC = (
     conditions.has_buffer,
     conditions.one_server,
@@ -210,7 +219,7 @@ FORMULAS: tuple[Formula, ...] = (
         function=static_cost,
         kind="exact",
         origin="printed",
-        conditions=(*_STATIC, conditions.priced_by_loss_and_starvation),
+        conditions=(*_STATIC, priced_by_loss_and_starvation),
         evaluate=_cost,
     ),
     Formula(

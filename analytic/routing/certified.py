@@ -149,7 +149,7 @@ def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certi
 
 
 def _why(last: Certified, longest: int) -> str:
-    """Why the last graph is no proof, and no other caps would be one."""
+    """Why the last graph is not a proof, and no other caps would be one."""
     assert last.word is not None
     distances = cyclic_distances(last.word)
     if not last.settled:

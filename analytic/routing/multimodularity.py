@@ -120,7 +120,7 @@ def local_minimum(cost: Cost, start: Word, highest: int = 1) -> Word:
     Raises
     ------
     ValueError
-        If the start is no word of the letters 0 … highest.
+        If the start is not a word of the letters 0 … highest.
     """
     if not start or not _inside(start, highest):
         raise ValueError(f"start {start}: must be a word of letters in 0 … {highest}")

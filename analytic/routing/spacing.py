@@ -284,7 +284,7 @@ def falling_part(paid: Array, rises: Array, limits: Array) -> Array:
         a, and the limit of e.
     """
     falling = paid - rises[:, None] * np.arange(1, paid.shape[1] + 1)
-    # What rounding leaves of a rise is no fall: a linear cost has none.
+    # A fall within rounding does not count: a linear cost has none.
     near = np.abs(falling - limits[:, None]) <= _ROUNDED * paid
     result: Array = np.where(near, limits[:, None], np.maximum(falling, limits[:, None]))
     return result

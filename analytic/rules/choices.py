@@ -37,7 +37,7 @@ from scenarios import Scenario
 from scenarios.arrays import Array, IntArray
 from scenarios.choices import NO_CLASS
 from scenarios.sections import Robots
-from scenarios.text import told
+from scenarios.text import quantity
 
 _ALIKE = 1e-9
 _FEW_STATES = 6
@@ -129,7 +129,7 @@ class ChoiceSearch(SwitchingSearch):
         active = ", ".join(f"{n} {name}" for name, n in zip(self.classes, numbers, strict=True))
         of_phase = f" in phase {phase}" if several and level > 0 else ""
         around = f", in state {self._around(mode)}" if self.queue.modes.states > 1 else ""
-        return f"{told(str(level), 'page')}{of_phase} and {active} active{around}"
+        return f"{quantity(str(level), 'page')}{of_phase} and {active} active{around}"
 
     def _around(self, mode: int) -> int:
         """The state of the environment."""

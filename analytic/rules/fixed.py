@@ -73,7 +73,7 @@ class BestSets(NamedTuple):
     ----------
     sets : tuple of tuple of int
     costs : tuple of float
-        NaN where no set of so many has a cost.
+        NaN where no set of that size has a cost.
     tried : int
         Sets that were costed.
     distinct : int

@@ -51,7 +51,7 @@ def _response_free(scenario: Scenario) -> str | None:
 
 @dependent
 def _one_phase_of_patience(scenario: Scenario) -> str | None:
-    """The phases of waiting pages' patience are no part of what a rule sees."""
+    """The phases of waiting pages' patience are not part of what a rule sees."""
     if waiting_phases(scenario) == 1:
         return None
     return "the patience of waiting pages has phases, which are part of the state"

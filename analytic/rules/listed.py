@@ -184,7 +184,7 @@ def _delivered(scenario: Scenario, rate: Rate) -> Array:
 
 
 def first_cheapest(costs: Array, among: NDArray[np.bool_] | None = None) -> int:
-    """The first of the cheapest rules, among some; NaN is no cost."""
+    """The first of the cheapest rules, among some; NaN does not count."""
     some = costs if among is None else np.where(among, costs, np.nan)
     if np.isnan(some).all():
         return 0 if among is None else int(np.argmax(among))

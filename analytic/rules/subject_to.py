@@ -39,7 +39,7 @@ def best_within(scenario: Scenario, target: str, bound: Bound) -> Optimum:
     -------
     Optimum
         Its lower bound is the cost of the cheapest mixture of rules of this kind that keeps it;
-        None where the mean response has a price, which is no rate.
+        None where the mean response has a price, which is not a rate.
 
     Raises
     ------

@@ -124,7 +124,7 @@ class ThresholdSearch:
         Raises
         ------
         ValueError
-            If the lists are no threshold policy, use a number that was not allowed, or a
+            If the lists are not a threshold policy, use a number that was not allowed, or a
             threshold above the highest level.
         """
         if not set(robots) <= set(self.numbers) or any(a <= b for a, b in pairwise(robots)):

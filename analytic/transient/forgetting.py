@@ -56,7 +56,7 @@ class Forgetting(NamedTuple):
         return float(np.exp(logarithms - (self._orders - 1) * math.log(warmup)).min())
 
     def slower(self, factor: float) -> Forgetting:
-        """The same of a system in which everything takes so many times as long."""
+        """The same of a system in which everything takes that many times as long."""
         return Forgetting(self.areas * factor**self._orders)
 
     @property

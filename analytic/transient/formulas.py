@@ -84,17 +84,18 @@ QUEUE = (
 
 def no_response_priced(scenario: Scenario) -> str | None:
     """[costs] does not price the response time, nor staleness."""
-    return _response_priced(scenario) or conditions.priced(scenario)
+    return response_unpriced(scenario) or conditions.priced(scenario)
 
 
-def staleness_priced(scenario: Scenario) -> str | None:
-    """[costs] prices staleness, and not the response time."""
-    if not scenario.prices.staleness:
-        return "[costs] does not price staleness"
-    return _response_priced(scenario)
+def no_price_by_class(scenario: Scenario) -> str | None:
+    """An active robot has one price, whatever the state."""
+    if not scenario.prices.by_class:
+        return None
+    return "[costs] has a price of robots for each class, and they are switched one at a time"
 
 
-def _response_priced(scenario: Scenario) -> str | None:
+def response_unpriced(scenario: Scenario) -> str | None:
+    """[costs] does not price the response time."""
     if scenario.prices.response:
         return "[costs] prices the response time, which is not known over time"
     return None
@@ -304,7 +305,7 @@ FORMULAS: tuple[Formula, ...] = (
             changed_over_time,
             *QUEUE,
             no_response_priced,
-            conditions.no_price_by_class,
+            no_price_by_class,
         ),
         evaluate=_cost,
     ),
@@ -345,8 +346,9 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=(
             changed_over_time,
             *INDEXED,
-            staleness_priced,
-            conditions.no_price_by_class,
+            conditions.staleness_priced,
+            response_unpriced,
+            no_price_by_class,
         ),
         evaluate=_cost_to_the_index,
     ),

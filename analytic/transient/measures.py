@@ -1,4 +1,4 @@
-"""What is told of the course of a queue: numbers at times, over intervals, over the window."""
+"""What is known of the course of a queue: numbers at times, over intervals, over the window."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def queue_columns(
     times : ndarray
     observe : float
     capacity : int
-        Pages that the buffer holds; it is full with so many.
+        Pages that the buffer holds; then it is full.
     """
     rows: list[dict[tuple[str, Subject], float]] = []
     passed: Sums | None = None

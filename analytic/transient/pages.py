@@ -293,7 +293,7 @@ def pages_followed(
 
 
 def active_robots(most: int, piece: Piece) -> int:
-    """Active robots, of so many at most, under the limit of a piece."""
+    """Active robots, at most this many, under the limit of a piece."""
     return most if piece.robots is None else min(piece.robots, most)
 
 

@@ -133,7 +133,7 @@ def _active_at(scenario: Scenario) -> Callable[[int], int]:
 
 
 def _delivery_rates(scenario: Scenario, numbers: Sequence[int]) -> Array:
-    """Mean deliveries per unit time while so many robots are active, in the same order."""
+    """Mean deliveries per unit time while this many robots are active, in the same order."""
     fleet = fleet_of(scenario)
     most = max(numbers)
     if fleet.deliveries is not None or fleet.environment is not None:

@@ -165,7 +165,7 @@ class PagesInRounds:
 
 
 class _Sequence:
-    """Pages taken from a plan, so many at a time."""
+    """Pages taken from a plan at a time."""
 
     def __init__(self, blocks: Iterator[Indices]) -> None:
         self._blocks = blocks

@@ -1,7 +1,7 @@
 """How long a system remembers its start, and what that does to estimates.
 
-A warm-up should not be shorter; by how much the start can shift an estimate where it is, is told by
-`StartShifts`.
+A warm-up should not be shorter; where it is, `StartShifts` says by how much the start can shift an
+estimate.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from scenarios.sections import AccessTime, Pages
 from scenarios.text import shortened
 
 START_LEFT = 10
-"""A suggested warm-up is so many times what the system remembers: e^-10 = 5e-5 is left."""
+"""A suggested warm-up is this many times what the system remembers: e^-10 = 5e-5 is left."""
 
 _OFF = 0.001
 """Share of the long run by which the mean and the losses may be off after a suggested warm-up."""
@@ -62,7 +62,7 @@ _ONCE = 1.01
 """A cycle is over after one of them; a little more, so that no rounding cuts it short."""
 
 _SHARE = 20
-"""Where nothing is known of a start, one of so many parts of the horizon is given to it."""
+"""Where nothing is known of a start, one part in this many of the horizon is given to it."""
 
 UNKNOWN_START = "nothing is known of how long the queue remembers that it started empty"
 """Why its rows are inconclusive."""

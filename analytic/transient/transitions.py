@@ -30,7 +30,7 @@ _FEW_TERMS = 24
 """Jumps in a time of at most one jump on average; more have probability 1e-25."""
 
 _STILL = 1e-15
-"""A distribution that moves no more than this in so many jumps has settled."""
+"""A distribution that moves no more than this in this many jumps has settled."""
 
 _MANY = 2000
 """States from which on only those are followed where a distribution is."""
@@ -39,7 +39,7 @@ _TAIL = 1e-18
 """Share of a distribution that may lie on either side of the range that is followed."""
 
 _LOST = 1e-16
-"""Share that may leave the range in so many jumps."""
+"""Share that may leave the range in this many jumps."""
 
 TERMS_AT_ONCE = 16
 """Jumps that are added up together."""
@@ -93,7 +93,7 @@ class Settling:
         return numbers is self._settled
 
     def moved(self, before: Array, after: Array, jumps: float) -> bool:
-        """Whether numbers that came so far in so many jumps have settled now."""
+        """Whether numbers that moved this far in a number of jumps have settled."""
         if before is not self._last:
             self._since, self._jumps = before, 0.0
         self._last = after
@@ -311,7 +311,7 @@ def _occupied(row: Array, margin: int) -> slice:
 
 @lru_cache(maxsize=64)
 def jump_weights(mean: float) -> Array:
-    """Probabilities of 0, 1, … jumps, and of more than so many; shape (2, jumps)."""
+    """Probabilities of 0, 1, … jumps, and of more than each; shape (2, jumps)."""
     most = math.ceil(mean + 9.0 * math.sqrt(mean)) + _FEW_TERMS
     here = poisson(mean, np.arange(most + 1.0))
     here /= here.sum()

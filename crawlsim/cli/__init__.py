@@ -22,7 +22,7 @@ _MEMORY_OF_A_CORE = 100_000_000
 """Bytes of addresses that short commands were seen to need, and those for each thread of BLAS."""
 
 _SELDOM = 100_000
-"""Objects made before garbage is looked for. What is loaded is none: to look for it among several
+"""Objects made before garbage is looked for. Loading makes none: to look for it among several
 hundred thousand objects, as often as Python does by default, took a tenth of a short command."""
 
 _SOON = 0.05

@@ -44,7 +44,7 @@ _NOT_NEGATIVE = NumberRange(0, 1e50)
     option("--into SCENARIO", "Scenario whose fitted part is replaced."),
     option("--report FILE", "Write a page with figures: a .html file."),
     FORCE,
-    option("--kind K", f"{listed(_KINDS)}; by default told from the header."),
+    option("--kind K", f"{listed(_KINDS)}; recognised by the header unless given."),
     option("--time-unit UNIT", "Time unit of the rates, or of numeric times."),
     option(
         "--section S",

@@ -149,7 +149,7 @@ class Commands(click.Group):
 
 def _command(found: object) -> click.Command:
     if not isinstance(found, click.Command):
-        raise TypeError(f"{found!r} is no command of click")
+        raise TypeError(f"{found!r} is not a command of click")
     return found
 
 

@@ -13,7 +13,7 @@ from scenarios.activation import Free, Levels, Optimal, These
 from scenarios.base import most_like
 from scenarios.files import parse_value, value_text
 from scenarios.sections import Period, Times
-from scenarios.text import shortened, told, units
+from scenarios.text import quantity, shortened, units
 
 _FEW = 8
 """Probes, or sources, that a line names."""
@@ -115,7 +115,7 @@ def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
     probes = resolved.probing.policy if resolved.probing else None
     if isinstance(probes, Times) and resolved.sources is not None:
         split = [f"{len(times)}" for times in probes.of_each]
-        return told(_shortened(split), "probe")
+        return quantity(_shortened(split), "probe")
     if isinstance(probes, Times):
         return f"times = {_shortened([f'{time:.6g}' for time in probes.of_one])}"
     routing = resolved.servers.routing if resolved.servers else None

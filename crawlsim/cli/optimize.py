@@ -334,11 +334,11 @@ def _shown(table: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]],
         return best, [f"the best {len(best)} of {len(table)} rows (--json has all)"]
     weight = next((name for name in _MET if name in table[0]), None)
     if weight is None:
-        told = f"the first {_MOST_ROWS} of {len(table)} rows (--json has all)"
-        return list(table[:_MOST_ROWS]), [told]
+        note = f"the first {_MOST_ROWS} of {len(table)} rows (--json has all)"
+        return list(table[:_MOST_ROWS]), [note]
     met = sorted(range(len(table)), key=lambda place: -table[place][weight])[:_MOST_ROWS]
-    told = f"the {_MOST_ROWS} of {len(table)} states that are met most (--json has all)"
-    return [table[place] for place in sorted(met)], [told]
+    note = f"the {_MOST_ROWS} of {len(table)} states that are met most (--json has all)"
+    return [table[place] for place in sorted(met)], [note]
 
 
 def _cell(value: Any) -> str:

@@ -148,7 +148,7 @@ def quantile_change(quantiles: str | None) -> tuple[str, ...]:
     Raises
     ------
     ScenarioError
-        If these are no numbers.
+        If these are not numbers.
     """
     if quantiles is None:
         return ()

@@ -240,7 +240,7 @@ def estimate_table(
         values = [row.low, row.high]
         values += [ratios.get((row.measure, row.subject), math.nan)] * bool(ratios)
         half = (row.high - row.low) / 2
-        is_seen = row.subject in QUANTILES  # one of 0 says that so many pages have 0
+        is_seen = row.subject in QUANTILES  # one of 0 says that this share of the pages has 0
         interval = number(half) if is_seen else half_width(row.estimate, half)
         table.add_row(
             name_of(row.measure, shown(row.measure, row.subject)),
@@ -392,7 +392,7 @@ def _ends_of_settings(scenario: Scenario) -> list[float]:
 
 
 def _shown_times(times: Array, ends: Sequence[float], most: int) -> list[int]:
-    """Places of so many times, evenly spread, and of those at which the settings are to change.
+    """Indices of some times, evenly spread, and of those at which the settings are to change.
 
     Where the settings change too often for that the times are spread evenly alone.
     """

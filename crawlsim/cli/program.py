@@ -111,7 +111,7 @@ def _show_what_is_logged() -> None:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Log lines on stderr, of which `lines_while_waiting` knows."""
+    """Log lines on stderr, known to `lines_while_waiting`."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one."""

@@ -13,7 +13,7 @@ from crawlsim.cli.options import RunOptions
 from crawlsim.cli.tables import warn
 from scenarios import Scenario
 from scenarios.page_groups import only_sums
-from scenarios.text import number, told
+from scenarios.text import number, quantity
 from sim.event_rate import expected_events
 
 _QUANTILE = 1.96
@@ -23,7 +23,7 @@ _COUNTED = {
     "loss_probability": "loss_probability",
     "obsolescence_probability": "obsolescence_probability",
 }
-"""Measures that count pages, and the share of all pages that tells how many there will be."""
+"""Measures that count pages, and the share of all pages that predicts how many there will be."""
 
 _RARE = 0.02
 """Above this share pages are not rare, and their counts vary less than independent events do."""
@@ -101,7 +101,7 @@ def say_how_long(scenarios: Sequence[Scenario], options: RunOptions, label: str)
 
 
 def _seconds(scenario: Scenario, tried: Scenario, cost: Cost, cores: int) -> float:
-    """Seconds of a run on so many cores, by what another one costs that differs in its numbers."""
+    """Seconds of a run on a number of cores, from the cost of one that differs in its numbers."""
     set_up = cost.set_up * max(_pages(scenario), 1) / max(_pages(tried), 1)
     events = cost.events * expected_events(scenario) / max(expected_events(tried), 1.0)
     return cost.results + math.ceil(scenario.run.replications / cores) * (set_up + events)
@@ -119,7 +119,7 @@ def _cores() -> int:
 
 
 def cost_of(scenario: Scenario, engine: str | None) -> Cost:
-    """What a run costs, by replications each longer than the last, until one tells.
+    """What a run costs, by replications each longer than the last, until one is long enough to say.
 
     The first one compiles, those after it are set up and have hardly an event; what later ones take
     beyond each other is the pace. So neither the set-up counts, nor the start, when robots may be
@@ -225,4 +225,4 @@ def _duration(seconds: float) -> str:
     for name, length in units:
         if seconds >= 2 * length:
             return f"{seconds / length:.3g} {name}"
-    return told(f"{seconds:.2g}", "second")
+    return quantity(f"{seconds:.2g}", "second")

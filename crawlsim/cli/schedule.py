@@ -46,7 +46,7 @@ _UNPREDICTABLE = (
     option("--visits N/UNIT", "The budget, such as 5000/day; second to week.", required=True),
     option("--out FILE", "Write the schedule.", required=True),
     option("--format F", f"{listed(_FORMATS)}; by default csv.", "form", default="csv"),
-    option("--from F", "Format of the logs; by default told from their contents.", "source"),
+    option("--from F", "Format of the logs; recognised by their contents unless given.", "source"),
     option("--kind K", "visits, or changes: the exact times of changes."),
     PAGES,
     option("--until TIME", "When watching ended; later rows do not count."),
@@ -177,9 +177,9 @@ def _percent(share: float | None) -> str:
 def _expected_table(plan: Schedule, expected: Mapping[str, Share]) -> Table:
     """Stale shares of the plan and of other rules."""
     from crawlsim.logs.plan.schedule import IN_WORDS
-    from scenarios.text import counted, told
+    from scenarios.text import counted, quantity
 
-    budget = told(f"{plan.asked.visits * 86400:.6g}", "visit")
+    budget = quantity(f"{plan.asked.visits * 86400:.6g}", "visit")
     title = f"{counted(len(plan.urls), 'page')}, {budget} a day"
     numbers = (">stale share", ">95 % low", ">high", ">plan saves")
     table = new_table(title, "at equal budget", *numbers)

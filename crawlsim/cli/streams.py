@@ -170,7 +170,7 @@ def something_was_said() -> None:
 
 @contextmanager
 def lines_while_waiting(command: str) -> Iterator[None]:
-    """Say every ten seconds how far a command is, where stderr is no terminal."""
+    """Say every ten seconds how far a command is, where stderr is not a terminal."""
     if sys.stderr is None or sys.stderr.isatty():
         yield
         return

@@ -206,7 +206,7 @@ def _write(staging: Path, path: Path, document: Record) -> None:
 
 
 def _encoded(document: Record) -> bytes:
-    """As JSON; names of folders that are no UTF-8 stand as codes in it."""
+    """As JSON; names of folders that are not UTF-8 stand as codes in it."""
     return json_text(document).encode(errors="backslashreplace")
 
 

@@ -37,7 +37,7 @@ LAWS = (
 
 
 NOT_SHOWN = ("sojourn_quantile", "recovery_time", "full_probability", "obsolete_rate")
-"""Measures that are no sums over replications, or are only predicted."""
+"""Measures that are not sums over replications, or are only predicted."""
 
 PLACE = "<([^<>]+)>"
 """Where a number is put into a formula, by its name."""
@@ -105,7 +105,7 @@ class Formula(Section):
         try:
             mathml(re.sub(PLACE, "1", latex) or "1")
         except LatexError as error:
-            raise refused(f"is no LaTeX that can be drawn ({error})") from None
+            raise refused(f"is not LaTeX that can be drawn ({error})") from None
         return latex
 
     @field_validator("symbols")
@@ -115,7 +115,7 @@ class Formula(Section):
             try:
                 ast.parse(expression, mode="eval")
             except (SyntaxError, ValueError):
-                raise refused("is no arithmetic", key=name, value=expression) from None
+                raise refused("is not arithmetic", key=name, value=expression) from None
         return symbols
 
 
@@ -124,7 +124,7 @@ class Guess(Section):
 
     Where it is asked for in another unit than the measure's, such as per cent above a bound:
     `zero` is the measure at 0 of these units, `one` how much of it one unit is. With `students` it
-    is no value of the measure, but how many of twenty students see the 95 % interval left.
+    is not a value of the measure, but how many of twenty students see the 95 % interval left.
     """
 
     low: float

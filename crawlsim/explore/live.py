@@ -87,7 +87,7 @@ def simulate_some(scenario: Scenario, seed: int, which: Sequence[int]) -> list[T
 
 @dataclass(frozen=True)
 class Look:
-    """What is known after so many replications.
+    """What is known after this many replications.
 
     Attributes
     ----------

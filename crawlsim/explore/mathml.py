@@ -22,7 +22,7 @@ def mathml(latex: str, display: str = "block") -> str:
     Raises
     ------
     LatexError
-        If it is no LaTeX.
+        If it is not LaTeX.
     """
     # The converter would pass texts with angle brackets on, as elements of the page.
     harmless = latex.replace("<", r"\lt ").replace(">", r"\gt ")

@@ -414,13 +414,13 @@ async def in_thread(work: Callable[..., Answer], *arguments: Any) -> Answer:
             of(what)
 
     def run() -> None:
-        told: tuple[Callable[[Any], None], object]
+        outcome: tuple[Callable[[Any], None], object]
         try:
-            told = answer.set_result, work(*arguments)
+            outcome = answer.set_result, work(*arguments)
         except (Exception, asyncio.CancelledError) as error:  # what it looks at ends, too
-            told = answer.set_exception, error
+            outcome = answer.set_exception, error
         with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(tell, *told)
+            loop.call_soon_threadsafe(tell, *outcome)
 
     threading.Thread(target=run, daemon=True).start()
     return await answer
@@ -461,7 +461,7 @@ class Guard:
         self.token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request; what fails is told where a token says that no stranger made it fail."""
+        """One request; failures are described only to those who have the token."""
         request = Request(scope)
         refusal = self._refusal(request)
         try:

@@ -34,7 +34,7 @@ MOST_PAGES = 600
 """Pages of the web that are shown, and pages in the buffer."""
 
 _MOST_PIECES = 200
-"""Stretches of time with other settings that are told beforehand."""
+"""Stretches of time with other settings, announced beforehand."""
 
 _OPEN = 8
 """Replications that wait to be watched further."""
@@ -105,7 +105,7 @@ class _Replication:
         self._events = self._all(system)
 
     def add(self, row: Row) -> None:
-        """An event that the engine tells."""
+        """An event reported by the engine."""
         _, now, kind, robot, page, level, active = row
         if page is not None and page >= MOST_PAGES and kind == "change":
             return
@@ -127,13 +127,13 @@ class _Replication:
             self._happened.clear()
 
     def next(self, count: int) -> list[dict[str, Any]]:
-        """The next events, up to so many."""
+        """The next events, up to this many."""
         events = list(islice(self._events, count))
         self.has_ended = len(events) < count
         return events
 
     def skip(self, count: int) -> None:
-        """Let so many events happen unwatched."""
+        """Let this many events happen unwatched."""
         for _ in islice(self._events, count):
             pass
 

@@ -21,7 +21,7 @@ SHOWN = (
     "weighted_obsolescence",
     "stale_answer_probability",
 )
-"""Measures of which a report shows the course."""
+"""Measures whose course a report shows."""
 
 _MOST_POINTS = 60
 _CHANGED = "#e9e2d0"
@@ -75,9 +75,9 @@ def plot_course(
     ax.fill_between(
         times, band_low, band_high, color=SIMULATED, alpha=0.15, lw=0, label="95 % band"
     )
-    told = [row for row in course if row.measure == measure and row.subject is None]
-    if told:
-        line = [[row.time, row.predicted] for row in told]
+    rows = [row for row in course if row.measure == measure and row.subject is None]
+    if rows:
+        line = [[row.time, row.predicted] for row in rows]
         ax.plot(*np.array(line, dtype=float).T, color=THEORY, lw=1.2, label="theory")
     some = slice(None, None, -(-len(times) // _MOST_POINTS))
     widths = np.nan_to_num(np.array([estimate - low, high - estimate])[:, some])
@@ -100,13 +100,13 @@ def plot_course(
 def interventions_in_words(scenario: Scenario) -> str:
     """What is changed, and when."""
     unit = scenario.time_unit
-    told = []
+    words = []
     for each in scenario.interventions:
         effects = ", ".join(f"{_WORDS[name]} {value:g}" for name, value in each.given().items())
         until = "for good" if each.until is None else f"to {each.until:g}"
         every = "" if each.every is None else f", every {each.every:g}"
-        told.append(f"from {each.at:g} {until}{every} ({unit}): {effects}")
-    return "; ".join(told)
+        words.append(f"from {each.at:g} {until}{every} ({unit}): {effects}")
+    return "; ".join(words)
 
 
 def _changed(scenario: Scenario) -> Iterator[Piece]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scenarios.results import Estimate
 
 COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
-"""Of things that are told apart."""
+"""Colours of things to be distinguished."""
 
 SIMULATED = "#0072b2"
 THEORY = "#333333"

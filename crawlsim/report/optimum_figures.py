@@ -36,7 +36,7 @@ from crawlsim.report.drawing import (
 from crawlsim.report.rule_figures import NEVER_ASKED, draw_choices, draw_numbers, of_the_first
 from crawlsim.report.run_figures import plot_probes, plot_shared_probes
 from scenarios.arrays import Array
-from scenarios.text import counted, told
+from scenarios.text import counted, quantity
 
 _MARKERS = "os^Dv<"
 _GREY = "#8a8f98"
@@ -281,7 +281,7 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
 
 
 def _counted(what: str, number: int) -> str:
-    return told(f"{number:,}", what)
+    return quantity(f"{number:,}", what)
 
 
 def plot_word(search: WordSearch, ax: Axes | None = None) -> Axes:
@@ -362,7 +362,7 @@ def _plot_switching(
 
 
 def plot_choices(search: ChoiceSearch, ax: Axes | None = None) -> Axes:
-    """Which class is switched on with so many pages in the system and active robots of each class.
+    """Which class is switched on, by pages in the system and active robots of each class.
 
     Parameters
     ----------

@@ -311,7 +311,7 @@ def _shown_of(source: Source, horizon: float) -> float:
 
 
 def _lanes(count: int) -> float:
-    """Height of a figure with so many lanes."""
+    """Height of a figure with this many lanes."""
     return 1.6 + 0.5 * count
 
 

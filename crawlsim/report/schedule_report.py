@@ -32,7 +32,7 @@ from crawlsim.report.pages import rendered
 from crawlsim.report.words import number
 from scenarios import ScenarioError
 from scenarios.arrays import Array
-from scenarios.text import shortened, told
+from scenarios.text import quantity, shortened
 
 _HEIGHT = 3.0
 _VISITS = "#c24a00"
@@ -45,7 +45,7 @@ _LONGEST_URL = 120
 _VERDICTS = {
     "pays": "Plans of earlier years paid",
     "does not pay": "Plans of earlier years did not pay",
-    "unknown": "Whether plans pay here cannot be told from the earlier years",
+    "unknown": "The earlier years do not show whether plans pay here",
 }
 _BADGES = {"pays": "agrees", "does not pay": "disagrees", "unknown": "inconclusive"}
 
@@ -329,8 +329,8 @@ def _percent(share: float | None) -> str:
 
 def _lead(schedule: Schedule) -> list[str]:
     """What the operator gets, in two sentences."""
-    pages = told(number(len(schedule.urls)), "page")
-    visits = told(number(schedule.asked.visits * DAY, 4), "visit")
+    pages = quantity(number(len(schedule.urls)), "page")
+    visits = quantity(number(schedule.asked.visits * DAY, 4), "visit")
     if schedule.expected is None:
         return [f"{visits} a day for {pages}, and no promise. {schedule.no_promise}"]
     plan = schedule.expected["plan"]

@@ -69,7 +69,7 @@ _DARK = 0.55
 def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) -> None:
     """One measure against the first varied entry: theory as lines, simulation as points.
 
-    Where the entry is no number its values stand side by side and nothing joins them.
+    Where the entry is not a number its values stand side by side and nothing joins them.
     """
     mine = [
         [row for row in curve.rows if (row["measure"], row["subject"]) == key] for curve in curves
@@ -101,7 +101,7 @@ def _label(entry: str, unit: str) -> str:
 
 
 def _places(values: Sequence[Any]) -> dict[str, float]:
-    """Where each value stands on the axis: at itself, or in the order given if it is no number."""
+    """Where each value stands on the axis: at itself if it is a number, else in the order given."""
     distinct = list(dict.fromkeys(map(text_of, values)))
     if all(is_number(value) for value in distinct):
         return {value: float(value) for value in distinct}
@@ -178,7 +178,7 @@ def sweep_figure(
 
 
 def _grid(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure with so many panels of a size in inches, two abreast."""
+    """A figure with this many panels of a size in inches, two abreast."""
     across = min(2, count)
     down = math.ceil(count / across)
     size = (width * across, height * down)

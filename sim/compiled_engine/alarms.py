@@ -15,11 +15,11 @@ import numpy as np
 from sim.compiled_engine.jit import at, inner
 
 _VERY_FEW = 8
-"""Up to so many alarms, to look at all of them each time is no slower than a tournament (measured:
-of four in 75 instead of 96 ns a page; of eight they are even)."""
+"""Up to this many alarms, to look at all of them each time is no slower than a tournament
+(measured: of four in 75 instead of 96 ns a page; of eight they are even)."""
 
 _FEW = 64
-"""Up to so many timers, to look at all of them when the first one stops beats a tournament
+"""Up to this many timers, to look at all of them when the first one stops beats a tournament
 (measured: 65 against 111 ns a page)."""
 
 
@@ -138,7 +138,7 @@ class Timers(NamedTuple):
 
 
 def new_timers(slots: int) -> Timers:
-    """No timer runs, for so many slots."""
+    """No timer runs, in any slot."""
     size = 1 << max(slots - 1, 0).bit_length()
     if slots <= _FEW:
         size = -(-slots // 4) * 4

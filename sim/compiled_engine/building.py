@@ -235,7 +235,7 @@ def _buffer_rules(scenario: Scenario) -> Any:
 def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
     """The pages at time 0; `refreshed` if each copy is in the index before the next is fetched.
 
-    There may be millions, of which no second copy is kept.
+    There may be millions: no second copy is kept.
     """
     section = scenario.pages
     rates = change_rates(section) if section else np.zeros(0)

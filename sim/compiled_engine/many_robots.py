@@ -20,7 +20,7 @@ from sim.compiled_engine.service import take
 from sim.compiled_engine.world import Times, record
 
 _PART = 16
-"""The tournament has a seat for one robot in so many, the next greater power of two (measured)."""
+"""The tournament has a seat for one robot in 16, the next greater power of two (measured)."""
 
 _FULL = 0.75
 """Share of the seats that is to be taken; more may not come than there are."""

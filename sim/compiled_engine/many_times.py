@@ -34,7 +34,7 @@ _PARTS = 2.0**53
 
 
 def jumps(steps: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """What the state, and what the increment, is multiplied with when so many steps are taken.
+    """What the state, and what the increment, is multiplied by when a number of steps is taken.
 
     State x becomes a x + c in a step, hence a**n x + (1 + a + … + a**(n - 1)) c in n (Brown, 1994).
     Each is given by its high and its low word.

@@ -423,7 +423,7 @@ def write(entry: Any, slot: int, number: int) -> None:
 
 @inner
 def is_listed(pages: PageSet, entry: Any) -> bool:
-    """Whether the page of an entry is still on the list; NONE is no page."""
+    """Whether the page of an entry is still on the list; NONE is not a page."""
     return entry.slot != NONE and pages.page[entry.slot].number == entry.number
 
 

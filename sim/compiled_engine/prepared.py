@@ -40,7 +40,7 @@ _FEW = 3
 """From this number on, one more robot or place is nothing new to the compiled code."""
 
 VERY_MANY = 4096
-"""From so many robots on there is other code for them (measured: 108 instead of 139 ns a page for
+"""From this many robots on there is other code for them (measured: 108 instead of 139 ns a page for
 4,096, but 119 instead of 107 for 2,048)."""
 
 

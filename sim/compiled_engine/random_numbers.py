@@ -183,7 +183,7 @@ copies, the 32,000 pages of `one-robot` took 4.0 instead of 2.9 ms."""
 
 
 def _room(size: int) -> Any:
-    """Memory for so many numbers, of which only what is used is real."""
+    """Memory for this many numbers; the system provides only what is used."""
     for place, each in enumerate(_here.spare):
         if len(each) == size:
             return _here.spare.pop(place)
@@ -306,7 +306,7 @@ class PagesAhead:
         self._ahead = max(fewest, _FIRST)
 
     def after(self, pages: Any, used: int) -> tuple[Any, int]:
-        """At least so many pages more, and where they begin, after the first `used` of these."""
+        """At least this many more pages, and where they begin, after the first `used` of these."""
         left = len(pages) - used
         if left >= self._ahead:
             return pages, used
@@ -333,7 +333,7 @@ class Repeated:
         self._pages = np.tile(cycle, 2 + max(fewest, _AHEAD) // len(cycle))
 
     def after(self, pages: Any, used: int) -> tuple[Any, int]:  # noqa: ARG002  # same call as its sibling
-        """At least so many pages more, and where they begin."""
+        """At least this many more pages, and where they begin."""
         return self._pages, used % self._cycle
 
 

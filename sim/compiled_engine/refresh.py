@@ -124,7 +124,7 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
             gap = change.drawn[changes] * page.mean_change
             next_change = now + gap
             if course is not None:
-                # A page that never changes has an infinite gap, and that times 0 is no number.
+                # A page that never changes has an infinite gap, and that times 0 is not a number.
                 gap = gap if gap < speeds.NEVER else speeds.NEVER
                 next_change = now + gap / factor
                 if next_change * changed > factor_until:

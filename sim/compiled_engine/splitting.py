@@ -1,7 +1,7 @@
 """Paths that are split where the level is high, so that rare losses are seen: RESTART.
 
 Whenever the level climbs to a threshold, the state is kept. A path that falls below it again is
-taken back to that state, with fresh random numbers, until so many paths have started there; the
+taken back to that state, with fresh random numbers, until this many paths have started there; the
 last one goes on below. What happens above d thresholds is thus seen by the product of their numbers
 of paths, and counts so much less (Villén-Altamirano and Villén-Altamirano, 1991).
 

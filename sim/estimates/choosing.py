@@ -94,7 +94,7 @@ class Choice:
 
 
 def next_look(count: int) -> int:
-    """Replications at the look after the one with so many; the same for every sweep."""
+    """Replications at the next look; the same for every sweep."""
     return count + max(LEAST_REPLICATIONS, count // _GROWTH)
 
 
@@ -182,7 +182,7 @@ class Race:
         """By the replications at each look the mean of each system; nan where it was not there."""
 
     def add(self, stop: int, values: dict[int, Array]) -> None:
-        """What some systems gave in the stage that ends with so many replications."""
+        """What some systems gave in a stage, by the replications at its end."""
         means = self.means.setdefault(stop, np.full(len(self.first), math.nan))
         for system, new in values.items():
             before = stop - len(new)
@@ -231,7 +231,7 @@ class Race:
 
         Twice their slope, and how many replications decide within that at the latest. It is the
         indifference, or what the limit of replications can decide where that is more: a line that
-        is far too flat tells nothing until long after the limit.
+        is far too flat says nothing until long after the limit.
         """
         variances = (self.first - self.first[chosen]).var(axis=1, ddof=1)
         hidden = self.unseen**2 + self.unseen[chosen] ** 2

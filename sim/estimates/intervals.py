@@ -1,7 +1,7 @@
 """Intervals of estimates, and the samples behind those that are shares.
 
 An interval of a share or of the loss rate holds all values p that are not further from the estimate
-than so many standard errors *as they would be if p were true*: Wilson's interval, with Student's t,
+than z standard errors *as they would be if p were true*: Wilson's interval, with Student's t,
 and with the variance that replications show. It is not empty where nothing was seen, and lies in
 [0, 1] by itself. Other rates of what is counted keep the ordinary interval; but two replications
 may happen to count the same, so that their error too is held up where little was counted.
@@ -30,7 +30,7 @@ from sim.estimates.measures import packets_ended, pages_ended
 from sim.estimates.totals import Part, Totals, Values
 
 Samples = dict[str, Array]
-"""Each measure's samples, shape (subjects,): events, or time for rates; 0 where it is no share."""
+"""Each measure's samples, shape (subjects,): events, or time for rates; 0 where it has no share."""
 
 _FATES = (
     "loss_probability",
@@ -148,7 +148,7 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
 
 
 def _but_of_quantiles(samples: Samples, values: Values) -> Samples:
-    """The samples of the measures that have quantiles over the pages, which are no shares."""
+    """The samples of the measures that have quantiles over the pages, which are not shares."""
     return {
         name: np.where([each not in QUANTILES for each in values[name][0]], samples[name], 0.0)
         for name in samples.keys() & {"obsolescence_rate", "crawl_rate"}

@@ -21,7 +21,7 @@ from sim.page_sums import with_page_sums, without_pages
 from sim.tally import Tally
 
 _FEW_SUBJECTS = 64
-"""Leave-one-out values are kept of measures with at most so many subjects."""
+"""Leave-one-out values are kept of measures with at most this many subjects."""
 
 _SUMMARY = (0.5, 0.95)
 """Shares of the quantiles of the time to index that the summary of a run shows."""

@@ -65,7 +65,7 @@ class Difference:
     def doubt(self) -> float:
         """The one-sided p-value of the hypothesis that the true difference is below 0.
 
-        That of Student's t; 1/2 where nothing tells the two apart.
+        That of Student's t; 1/2 where nothing distinguishes the two.
         """
         from scipy.special import stdtr
 
@@ -135,7 +135,7 @@ def _rounded(value: float, one: Estimated, other: Estimated) -> float:
 def best_of(systems: Sequence[Estimated], level: float = _CONFIDENCE) -> Best | None:
     """The system with the least estimate, and its rivals; None where no estimate is defined.
 
-    A system is no rival where Student's t of its paired difference is significant at
+    A system is not a rival where Student's t of its paired difference is significant at
     (1 - level) / (systems - 1). The best system is wrongly left out only if it lies so far above
     one of the systems - 1 others, each of which happens with at most that probability: so the level
     is kept (Bonferroni) whatever the truth is, and although the data say which system has the least
@@ -144,7 +144,7 @@ def best_of(systems: Sequence[Estimated], level: float = _CONFIDENCE) -> Best | 
     Parameters
     ----------
     systems : sequence of Estimated
-        A system whose estimate is undefined is no rival.
+        A system whose estimate is undefined is not a rival.
     level : float
         The confidence with which the best is the one with the least estimate or a rival.
     """

@@ -16,7 +16,7 @@ Part = Mapping[str, Array]
 """The fields of one part of the tallies, each with one entry per replication in front."""
 
 _APART = ("sojourns", "laws", "course")
-"""Parts that are no sums, and are read elsewhere."""
+"""Parts that are not sums, and are read elsewhere."""
 
 Values = dict[str, tuple[Sequence[Subject], Array]]
 """Each measure's subjects and values, shape (n, subjects): one row per replication (or per sum)."""
@@ -69,7 +69,7 @@ class Totals:
         return self._each(lambda values: values.sum(axis=0) - values)
 
     def first(self, count: int) -> Totals:
-        """The first so many entries."""
+        """The first entries, up to a number."""
         return self._each(lambda values: values[:count])
 
     def followed_by(self, other: Totals) -> Totals:

@@ -55,7 +55,7 @@ def _drawn_first(components: tuple[tuple[Draw, int], ...]) -> Draw:
 
 
 def _either(first: Draw, count: int, others: Draw) -> Draw:
-    """The first law, which has so many parameters, or one of the others."""
+    """The first law, with its number of parameters, or one of the others."""
 
     def draw(stream: Any, which: int, *parameters: Any) -> float:
         if which == 0:

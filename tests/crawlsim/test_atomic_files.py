@@ -177,5 +177,5 @@ def test_no_empty_folder_stays_where_nothing_could_be_written(tmp_path: Path) ->
 def test_a_pipe_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "log")
     for force in (False, True):
-        with pytest.raises(ScenarioError, match="is there and is no file"):
+        with pytest.raises(ScenarioError, match="exists but is not a file"):
             claim("--trace", tmp_path / "log", force=force)

@@ -101,7 +101,7 @@ def test_nothing_of_a_package_is_loaded_for_a_command_of_the_program(site: Site)
     [
         ("broken = nowhere:hello", "ModuleNotFoundError: No module named 'nowhere'"),
         ("broken = greeting:goodbye", "AttributeError: module 'greeting' has no attribute"),
-        ("broken = greeting:number", "TypeError: 1 is no command of click"),
+        ("broken = greeting:number", "TypeError: 1 is not a command of click"),
         ("broken = greeting:lost", "AttributeError: module 'greeting' has no attribute"),
         ("broken = wrong:hello", "SyntaxError: "),
         ("broken = ends:hello", "SystemExit: 0"),

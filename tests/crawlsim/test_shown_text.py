@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from crawlsim.logs.read.page_names import spelled
-from scenarios.text import counted, told, visible
+from scenarios.text import counted, quantity, visible
 
 CRAWLSIM = [sys.executable, "-m", "crawlsim"]
 ACTING = "\x1b[31m \x1b]0;title\x07 \x7f \x9b31m \u202e \u2066 \u200f"
@@ -157,7 +157,7 @@ def test_one_of_a_thing_is_singular() -> None:
         "0 entries",
         "2 passes",
     ]
-    assert [told("1", "visit"), told("1.5", "visit"), told("1,000", "rule")] == [
+    assert [quantity("1", "visit"), quantity("1.5", "visit"), quantity("1,000", "rule")] == [
         "1 visit",
         "1.5 visits",
         "1,000 rules",

@@ -191,7 +191,7 @@ def test_too_long_a_period_is_refused_with_the_reason() -> None:
         }
     )
     said = {each.source: each.reason for each in predict(many)[1]}
-    reason = "the period is too long for so many robots"
+    reason = "the period is too long for this many robots"
     assert said["coffman1998 (3), exponential robots"] == reason
 
 

@@ -2,7 +2,7 @@
 
 const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
-/** A number with so many significant digits; a dash where there is none. */
+/** A number with this many significant digits; a dash where there is none. */
 export function number(value, digits = 4) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(Number(value.toPrecision(digits)));

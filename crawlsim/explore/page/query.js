@@ -17,7 +17,7 @@ export function readState() {
   };
 }
 
-/** Keys and values; what is no KEY=VALUE is kept as it is, so that the server can say so. */
+/** Keys and values; what is not a KEY=VALUE is kept as it is, so that the server can say so. */
 function changesOf(texts) {
   return new Map(
     texts.map((text) => {

@@ -11,7 +11,7 @@ export function draw(parent, name, attributes, text) {
   return element;
 }
 
-/** Round steps that divide a range into about so many parts. */
+/** Round steps that divide a range into about this many parts. */
 export function step(low, high, parts) {
   const rough = (high - low) / parts || 1;
   const power = 10 ** Math.floor(Math.log10(rough));

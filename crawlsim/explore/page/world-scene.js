@@ -25,7 +25,7 @@ export class Scene {
     return this.effects.length > 0;
   }
 
-  /** Show something for so many seconds; `draw` is told how much of them has passed. */
+  /** Show something for this many seconds; `draw` is told how much of them has passed. */
   effect(seconds, draw) {
     if (this.effects.length < MOST_EFFECTS) this.effects.push({ age: 0, seconds, draw });
   }

@@ -1,4 +1,4 @@
-"""Batches of deliveries: which pages came together, told by the gaps between them."""
+"""Batches of deliveries: which pages came together, judged by the gaps between them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def batches_of(
 
 
 def batch_cut(gaps: Array) -> Cut:
-    """The gap that tells pages of one batch from the next batch, and how sure that is.
+    """The gap that separates one batch from the next, and how sure that is.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def batch_cut(gaps: Array) -> Cut:
     Two groups that lie clear of one another are told apart by their variance (`_clear_cut`). But
     gaps of an exponential law spread widely, with a standard deviation of 1.3 in ln gap, so that
     those within batches would have to be some 700 times shorter for that. From 25 times on a
-    mixture of two laws tells them (`_overlapping_cut`), with conditions that streams without
+    mixture of two laws finds them (`_overlapping_cut`), with conditions that streams without
     batches do not meet.
     """
     positive = gaps[gaps > 0]
@@ -204,7 +204,7 @@ def _overlapping_cut(gaps: Array) -> Cut:
     doubt = ""
     if ratio < wanted:
         doubt = (
-            f"the two kinds are {ratio:.3g} times apart, and with so many gaps {wanted:.3g} are "
+            f"the two kinds are {ratio:.3g} times apart, and with this many gaps {wanted:.3g} are "
             "needed to tell"
         )
     elif lasting * np.exp(_ERRORS_OF_RUNS / np.sqrt(runs)) > _LONGEST_RUN * long:

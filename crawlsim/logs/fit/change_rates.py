@@ -27,7 +27,7 @@ _STEP = 0.2
 
 MOST_PAGES = 8192
 MOST_GAPS = 100_000
-"""Pages and gaps of which posteriors are computed at once."""
+"""How many pages and gaps have their posteriors computed at once."""
 
 LARGEST_SHAPE = 4.0
 """Pages of a folder are taken to differ at least as much as with this shape of the prior."""

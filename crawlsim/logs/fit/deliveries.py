@@ -411,7 +411,7 @@ def _clock_note(trace: Trace, batches: Batches, step: float) -> list[str]:
 
 
 def _notes(fitted: DeliveryFit) -> list[str]:
-    """How batches were told apart, what was left out, and why this process was chosen."""
+    """How batches were separated, what was left out, and why this process was chosen."""
     batches = fitted.batches
     notes = []
     if batches.stops:
@@ -419,10 +419,10 @@ def _notes(fitted: DeliveryFit) -> list[str]:
         notes.append(f"{counted(batches.stops, 'longer gap')} {are} of the crawler and left out.")
     means = f"{counted(len(batches.sizes), 'batch')}, {batches.sizes.mean():.4g} pages each"
     if batches.sizes.max() == 1:
-        notes.append("No gap tells batches apart: every page is a batch of its own.")
+        notes.append("No gap separates batches: every page is a batch of its own.")
     elif batches.threshold == 0:
         notes.append(
-            f"No gap tells batches apart: only pages at the same time are one batch: {means}."
+            f"No gap separates batches: only pages at the same time are one batch: {means}."
         )
     else:
         notes.append(

@@ -166,7 +166,7 @@ def map_of_order_two(
     Heindl, Horváth and Telek (European Journal of Operational Research, 2008): mean and variation
     by a quadratic equation, the third moment by a search along the one number that is left. A
     correlation that rounding might have made, below 1e-12, is none; at gamma = 1 the phases never
-    change again, which is no process but a choice of two.
+    change again, which is not a process but a choice of two.
     """
     if variation < 0.5:
         raise ValueError(

@@ -261,7 +261,7 @@ def _no_objection(burstiness: Burstiness, unit: str) -> str:
         "needed.",
         "too coarse": f"The clock, with steps of {duration(clock.step, unit)}, is too coarse to "
         f"tell whether changes are Poisson{pieces}: {why}.",
-        "nearly poisson": f"Not exactly Poisson: {seen}. With so many changes this is not chance, "
+        "nearly poisson": f"Not exactly Poisson: {seen}. With this many changes it is not chance, "
         "but the deviation is too small to matter: intervals of rates hold, and so do formulas for "
         "Poisson changes.",
         "poisson": f"Nothing speaks against Poisson changes: {seen}.",
@@ -349,7 +349,7 @@ def page_verdict(burstiness: Burstiness, variation: Array, unit: str) -> list[st
 
 
 def staleness_verdict(burstiness: Burstiness, seen: float, poisson: float) -> list[str]:
-    """What it does to freshness if changes are no Poisson processes.
+    """What it does to freshness if changes are not Poisson processes.
 
     Parameters
     ----------

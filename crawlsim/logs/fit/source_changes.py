@@ -317,9 +317,9 @@ def _mean_rate(
     """Updates per unit time, those that the clock hides included.
 
     The error is that of the counts in forty blocks in which equally many updates are expected by
-    the fitted rate: the rhythm of the week is no error, bursts are. Counts in blocks shorter than
-    a period vary less than before the fit, which the degrees of freedom account for. It takes two
-    periods to tell a rhythm from bursts; with less, blocks are equally long.
+    the fitted rate: the rhythm of the week is not an error, bursts are. Counts in blocks shorter
+    than a period vary less than before the fit, which the degrees of freedom account for. It takes
+    two periods to tell a rhythm from bursts; with less, blocks are equally long.
 
     With fewer updates than blocks, bursts do not show: the interval would cover 0.89, so there is
     none.

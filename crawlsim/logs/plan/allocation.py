@@ -172,7 +172,7 @@ def _prices_of_hosts(visits: Callable[[Array], Array], limits: Limits) -> Array:
 
 
 def _bracket(surplus: Callable[[float], float]) -> tuple[float, float]:
-    """Two prices, of which one is too low and the other too high; twice the same if it is right."""
+    """A price that is too low and one that is too high; twice the same if it is right."""
     low = -1.0
     high = 1.0
     while surplus(low) < 0 and low > -_FARTHEST:

@@ -51,8 +51,8 @@ def why_no_promise(log: VisitLog | ChangeLog, gaps: Gaps, interval: float) -> Do
     if isinstance(log, VisitLog):
         if log.is_of_sitemaps:
             reasons.append(
-                "Sitemaps say when their owner says that pages changed, which is no observation: "
-                "no promise is made from them alone."
+                "Sitemaps hold what their owner says of changes, which is not an observation: no "
+                "promise is made from them alone."
             )
         if reason := _changed_at_every_visit(gaps):
             reasons.append(reason)
@@ -85,5 +85,5 @@ def _changed_at_every_visit(gaps: Gaps) -> str:
     return (
         f"Of {counted(number, 'page')} seen three times or more {every} had "
         "changed at every visit: an index from which equal answers were left out, or contents that "
-        "differ at each fetch (tokens, dates), look so; how often the pages change cannot be told."
+        "differ at each fetch (tokens, dates), look so; how often the pages change is unknown."
     )

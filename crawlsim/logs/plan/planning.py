@@ -100,7 +100,7 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
     Notes
     -----
     The shape of the prior is at most 0.55 for the plan: many pages that change in one sweep over a
-    site make its pages look more alike than they are, since the likelihood takes them for so many
+    site make its pages look more alike than they are, since the likelihood takes them for as many
     independent changes. The estimates over the whole log have no such limit.
     """
     grid = rate_grid(gaps)

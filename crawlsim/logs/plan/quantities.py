@@ -81,7 +81,7 @@ def _positive(text: str) -> float | None:
 
 
 def in_words(seconds: float) -> str:
-    """A length of time in the largest unit of which it is at least two, such as ``3.5 days``."""
+    """A length of time in the largest unit that it has two of, such as ``3.5 days``."""
     if seconds >= 2 * _YEAR:
         return f"{seconds / _YEAR:.3g} years"
     name = next(

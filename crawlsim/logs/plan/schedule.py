@@ -45,7 +45,7 @@ from crawlsim.logs.read.states import GONE_AFTER, PAGE, no_page_in, states_of
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.base import listed, one_of
-from scenarios.text import counted, shortened, told
+from scenarios.text import counted, quantity, shortened
 
 MORE_BUDGET = 0.2
 """Share by which the budget is made larger, to see what that would be worth."""
@@ -526,7 +526,7 @@ def _later_rows(late: int) -> Iterator[str]:
 
 
 def _of_gone(gone: Gone, pages: int, asked: LogRequest) -> Iterator[str]:
-    """What became of URLs that are no pages, and what they would have cost."""
+    """What became of URLs that are not pages, and what they would have cost."""
     numbers = {name: number for name, number in gone.numbers().items() if number}
     total = sum(numbers.values())
     if not total:
@@ -539,7 +539,7 @@ def _of_gone(gone: Gone, pages: int, asked: LogRequest) -> Iterator[str]:
         longest = float(gone.intervals[is_gone & np.isfinite(gone.intervals)].max())
         spent = (
             f"A look at each every {in_words(longest)} takes {looks * DAY:.3g} of "
-            f"{told(f'{asked.visits * DAY:.6g}', 'visit')} a day"
+            f"{quantity(f'{asked.visits * DAY:.6g}', 'visit')} a day"
         )
         if longest > asked.recheck * (1 + 1e-9):
             spent += f" (a tenth at most: not every {in_words(asked.recheck)})"
@@ -569,7 +569,7 @@ def _unheard(urls: NDArray[np.object_], seen: NDArray[np.int64], visits: Array) 
         yield f"{once} of {counted(len(urls), 'page')} {have} seen less than twice: see why, prior."
     silent = seen == 0
     if silent.any():
-        budget = told(f"{float(visits[silent].sum()) * DAY:.3g}", "visit")
+        budget = quantity(f"{float(visits[silent].sum()) * DAY:.3g}", "visit")
         go = "goes" if budget.startswith("1 ") else "go"
         pages = counted(int(silent.sum()), "page")
         yield f"Of {pages} there is no observation; {budget} a day {go} to them."

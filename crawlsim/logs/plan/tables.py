@@ -24,7 +24,7 @@ def read_weights(path: str) -> dict[str, float]:
     Raises
     ------
     ScenarioError
-        If the file cannot be read, or a weight is no number, negative, or all are 0.
+        If the file cannot be read, or a weight is not a number, negative, or all are 0.
     """
     weights: dict[str, float] = {}
     for line, name, text in _rows("--weights", path, _URLS, _WEIGHTS):
@@ -50,7 +50,7 @@ def read_robots(folder: str) -> dict[str, float]:
     Raises
     ------
     ScenarioError
-        If it is no folder, cannot be read, or no file of it has such a line.
+        If it is not a folder, cannot be read, or no file of it has such a line.
     """
     place = Path(folder)
     try:
@@ -149,7 +149,7 @@ def _rows(
                 allowed = f"line {rows.line_num} has {has}, and the header {len(header)}"
                 raise ScenarioError(option, path, allowed)
     except csv.Error as error:
-        raise ScenarioError(option, path, f"is no CSV file: {error}") from None
+        raise ScenarioError(option, path, f"is not a CSV file: {error}") from None
 
 
 def _place(header: Sequence[str], names: Sequence[str]) -> int | None:

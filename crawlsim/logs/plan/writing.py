@@ -24,7 +24,7 @@ from crawlsim.logs.plan.schedule import Schedule, interval_limits
 from crawlsim.logs.read.states import GONE, NEVER_ANSWERED, PAGE, REDIRECT, STATES
 from scenarios import ScenarioError
 from scenarios.arrays import Array
-from scenarios.text import told
+from scenarios.text import quantity
 
 _NEXT_TO_NOTHING = 1e-3
 
@@ -57,7 +57,7 @@ class Format:
     Attributes
     ----------
     unit : float
-        Seconds of which intervals are whole numbers; 0 where they need not be whole.
+        Seconds that intervals are multiples of; 0 where they may be any.
     longest : float
         Seconds between two visits that the crawler keeps to as it is installed.
     largest : int
@@ -198,7 +198,7 @@ def unspent(schedule: Schedule, form: str) -> str:
     if abs(spent / schedule.asked.visits - 1) <= _NEXT_TO_NOTHING:
         return ""
     why = "The tiers spend" if schedule.asked.tiers else f"Whole intervals for {form} spend"
-    asked = told(f"{schedule.asked.visits * DAY:.6g}", "visit")
+    asked = quantity(f"{schedule.asked.visits * DAY:.6g}", "visit")
     return f"{why} {spent * DAY:.6g} of {asked} a day."
 
 
@@ -243,7 +243,7 @@ def rule_for(text: str, form: str) -> tuple[str, float, float]:
 
 
 def refuse_parts_of(form: str, tiers: Sequence[float]) -> None:
-    """Refuse tiers, in seconds, that are no whole numbers of the units of a format.
+    """Refuse tiers, in seconds, that are not whole numbers of the units of a format.
 
     Raises
     ------

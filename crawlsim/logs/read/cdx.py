@@ -37,7 +37,7 @@ _USUAL = "N b a m s k"
 
 _KEY = "N"
 _OF_POST = b"__wb_method="
-"""Stands in the key of an answer to a request that was no GET, before its parameters."""
+"""Stands in the key of an answer to a request that was not a GET, before its parameters."""
 
 _FEWEST, _MOST = 7, 11
 _LINE_OF_CDXJ = re.compile(rb"(.*?)[ \t](\d{4,17})[ \t]+(\{.*)").fullmatch
@@ -113,7 +113,7 @@ def _rows_of_section(section: Block, fields: _Fields) -> Rows:
 
 
 def _method_in(key: str) -> str:
-    """The method of a request whose key says that it was no GET."""
+    """The method of a request whose key says that it was not a GET."""
     return "post" if _OF_POST.decode() in key.lower() else ""
 
 

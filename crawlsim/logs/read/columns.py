@@ -1,10 +1,10 @@
-"""Columns of text as numbers, dates, names and signs; what is none of them is told apart.
+"""Columns of text as numbers, dates, names and signs; anything else is marked.
 
 Times are dates (ISO 8601, without a zone UTC) or numbers. Dates become seconds since Monday, 29
 December 1969, 0:00 UTC, so that whole weeks of them are calendar weeks. A date begins with four
 digits of a year, a hyphen and two digits of a month, or is the fourteen digits of web archives:
-20170730223850 is 22:38:50 UTC on 30 July 2017. All else that parsers take for one is none: 20200101
-is a number, and so is -300, which is no year before Christ.
+20170730223850 is 22:38:50 UTC on 30 July 2017. Nothing else counts as one, whatever parsers accept:
+20200101 is a number, and so is -300.
 """
 
 from __future__ import annotations
@@ -114,14 +114,14 @@ def why_no_number(text: str) -> str:
     try:
         value = float(text)
     except ValueError:
-        return "is no number"
+        return "is not a number"
     if np.isnan(value):
-        return "is no number"
+        return "is not a number"
     return f"must be 0 or of a size from {SMALLEST:g} to {LARGEST:g}; take another unit"
 
 
 def instants(column: Any) -> Array:
-    """Seconds since the Monday before the epoch, NaN for what is no date."""
+    """Seconds since the Monday before the epoch, NaN for what is not a date."""
     seconds = _instants(column)
     missing = np.flatnonzero(np.isnan(seconds))
     if len(missing):

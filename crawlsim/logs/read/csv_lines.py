@@ -101,12 +101,12 @@ def blocks(path: Path, *, json: bool = False) -> Iterator[Block]:
     ----------
     path : Path
     json : bool
-        Whether it may be JSON, or anything else that is no CSV.
+        Whether it may be JSON, or anything else that is not CSV.
 
     Raises
     ------
     ScenarioError
-        If it cannot be read, or is no complete packed file.
+        If it cannot be read, or is not a complete packed file.
     """
     form = ""
     try:
@@ -184,7 +184,7 @@ def _whole_lines(stream: IO[bytes] | gzip.GzipFile, path: Path, json: bool) -> I
 def fields_of(line: bytes) -> list[str]:
     r"""The fields of one line, without quotes and surrounding blanks.
 
-    Bytes that are no UTF-8 stand as ``\xe9``, so that different names stay different.
+    Bytes that are not UTF-8 stand as ``\xe9``, so that different names stay different.
 
     Raises
     ------
@@ -207,17 +207,17 @@ def header_of(block: Block, path: Path) -> list[str]:
     Raises
     ------
     ScenarioError
-        If it is no line of CSV.
+        If it is not a line of CSV.
     """
     line = block.text.partition(b"\n")[0]
     for byte, name in ((b"\0", "a NUL byte"), (b"\r", "a carriage return alone")):
         if byte in line:
-            allowed = f"is no CSV file in UTF-8: line {block.first} holds {name}"
+            allowed = f"is not a CSV file in UTF-8: line {block.first} holds {name}"
             raise ScenarioError("", MISSING, allowed, str(path))
     try:
         return fields_of(line)
     except ValueError as error:
-        allowed = f"is no CSV file: line {block.first} {error}"
+        allowed = f"is not a CSV file: line {block.first} {error}"
         raise ScenarioError("", MISSING, allowed, str(path)) from None
 
 
@@ -244,7 +244,7 @@ def table_of(block: Block, width: int, wanted: Sequence[int]) -> Table:
 
     Notes
     -----
-    Lines of nothing but blanks are no rows.
+    Lines of nothing but blanks are not rows.
     """
     text = block.text
     letters = np.frombuffer(text, np.uint8)

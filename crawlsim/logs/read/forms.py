@@ -109,12 +109,12 @@ def form_of(block: Block, path: Path) -> str:
     is_table = b"," in line or other_separator(line.decode("utf-8", "replace")) is not None
     if is_table and b"\0" not in line:
         return _form_of_csv(line)
-    allowed = f"is no log that is known; --from says which it is: {listed(FORMS)}"
+    allowed = f"is not a log that is known; --from says which it is: {listed(FORMS)}"
     raise ScenarioError("", MISSING, allowed, str(path))
 
 
 def _refuse_others(line: bytes, path: Path) -> None:
-    """Refuse what is taken for a log and is none, with the way out."""
+    """Refuse a file that only looks like a log, and say what to do."""
     for name, (fits, way_out) in _OTHERS.items():
         if fits(line):
             raise ScenarioError("", MISSING, f"is {name}, {way_out}", str(path))

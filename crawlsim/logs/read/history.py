@@ -1,6 +1,6 @@
 """All rows of all logs together as one history.
 
-What a visit found is told by comparing its digest with the last one known of the page. A visit
+What a visit found follows from comparing its digest with the last one known of the page. A visit
 that says itself that nothing has changed (304, a revisit) leaves the last known digest as it is.
 Rows of a page at the same time are one visit; if they hold different digests, the page had either
 of them, and neither is a change at the next visit.
@@ -104,7 +104,7 @@ class History:
         self._digests.append(rows.digest[kept])
 
     def _indices_of(self, names: Sequence[str]) -> NDArray[np.int32]:
-        """Index of each page, a new one of those not seen before; negative of what is no page."""
+        """Index of each page, a new one for those not seen before; negative if it is not a page."""
         known = self._index.get
         indices = np.array([known(name, -1) for name in names], np.int32)
         for place in np.flatnonzero(indices == -1).tolist():
@@ -134,9 +134,9 @@ class History:
             If there are none.
         """
         urls, page, time, state, _ = self._in_order()
-        told = self._with_content(state)
-        kept = told & starts_anew(page, time)
-        repeated = int(told.sum() - kept.sum())
+        has_content = self._with_content(state)
+        kept = has_content & starts_anew(page, time)
+        repeated = int(has_content.sum() - kept.sum())
         return ChangeLog(urls, page[kept], time[kept], **self._of_all(repeated))
 
     def visit_log(self) -> VisitLog:
@@ -192,8 +192,8 @@ class History:
     def _with_content(self, state: NDArray[np.int8]) -> NDArray[np.bool_]:
         """Which rows tell of a content; the others are counted."""
         self._left_out["nothing"] += int((state < UNTOLD).sum())
-        told: NDArray[np.bool_] = state > UNTOLD
-        return told
+        has_content: NDArray[np.bool_] = state > UNTOLD
+        return has_content
 
     def _in_order(
         self,
@@ -250,7 +250,7 @@ class History:
             ),
             (
                 self._left_out["acting"],
-                "Left out, since what begins with =, +, -, @ or a control character is no page",
+                "Left out, since what begins with =, +, -, @ or a control character is not a page",
             ),
         ):
             if number > 0:
@@ -310,12 +310,12 @@ def resolve_revisits(
     if not len(revisits):
         return
     state[revisits] = SAME
-    told = np.flatnonzero(np.isin(state, (FAILED, MOVED)) & (digest != 0))
-    told = told[np.isin(digest[told], digest[revisits])]
-    if not len(told):
+    failed = np.flatnonzero(np.isin(state, (FAILED, MOVED)) & (digest != 0))
+    failed = failed[np.isin(digest[failed], digest[revisits])]
+    if not len(failed):
         return
-    seen = np.setdiff1d(np.flatnonzero(np.isin(digest, digest[told])), revisits)
-    revisits = revisits[np.isin(digest[revisits], digest[told])]
+    seen = np.setdiff1d(np.flatnonzero(np.isin(digest, digest[failed])), revisits)
+    revisits = revisits[np.isin(digest[revisits], digest[failed])]
     anywhere = dict(zip(digest[seen].tolist(), state[seen].tolist(), strict=True))
     of_page: dict[tuple[int, int], int] = {}
     for row in seen[::-1].tolist():
@@ -430,15 +430,15 @@ class _Visits:
         """Whether each visit found another state than the visit before; False for the first."""
         first = starts_anew(self.page)
         start = np.maximum.accumulate(np.where(first, self._places(), 0))
-        told = (self._state == CHANGED) | (self._state == DIGEST)
-        last = self._last(told, start)
+        seen = (self._state == CHANGED) | (self._state == DIGEST)
+        last = self._last(seen, start)
         # A revisit's own digest is taken where no other is known.
         hinted = (self._state == SAME) & (self._high != 0)
         hinted &= ~self._is_known(last)
         if hinted.any():
-            earlier = self._last(told | hinted, start)
+            earlier = self._last(seen | hinted, start)
             hinted &= ~self._is_known(earlier)
-            last = self._last(told | hinted, start)
+            last = self._last(seen | hinted, start)
         known = self._is_known(last)
         low = self._low[last]
         high = self._high[last]

@@ -11,7 +11,7 @@ from typing import Any
 from crawlsim.logs.read.csv_lines import Block, Broken
 from scenarios.errors import MISSING, ScenarioError
 
-_NO_JSON = "is no JSON object"
+_NO_JSON = "is not a JSON object"
 
 
 @dataclass
@@ -53,7 +53,7 @@ def json_rows(parts: Iterator[Block], path: Path) -> Iterator[JsonRows]:
     Raises
     ------
     ScenarioError
-        If an array is no JSON.
+        If an array is not JSON.
     """
     for block in parts:
         if block.text.lstrip()[:1] == b"[":
@@ -101,7 +101,7 @@ def _rows_of_array(block: Block, parts: Iterator[Block], path: Path) -> JsonRows
     try:
         array = json.loads(text.decode("utf-8", "backslashreplace"))
     except (ValueError, RecursionError):
-        allowed = "begins like a JSON array, and is none"
+        allowed = "begins like a JSON array but is not one"
         raise ScenarioError("", MISSING, allowed, str(path)) from None
     if array and isinstance(array[0], list):
         names = [str(name) for name in array[0]]
@@ -126,7 +126,7 @@ def text_of(value: object) -> str:
     if isinstance(value, str):
         if value.isascii():
             return value
-        # Halves of surrogate pairs, which JSON can spell, are no text.
+        # Halves of surrogate pairs, which JSON can spell, are not text.
         return value.encode("utf-8", "backslashreplace").decode()
     if value is None or isinstance(value, dict | list):
         return ""

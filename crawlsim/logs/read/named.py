@@ -72,7 +72,7 @@ def places_without_header(fields: Sequence[str], kind: Kind | None) -> dict[str,
     Returns
     -------
     dict or None
-        None where the kind is not said, or the line is no row.
+        None where the kind is not said, or the line is not a row.
     """
     import pandas as pd
 

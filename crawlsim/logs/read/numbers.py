@@ -90,7 +90,7 @@ def read_numbers(parts: Iterator[Block], path: Path, what: What) -> NumberLog:
 
 
 def _refuse_header(header: Sequence[str], reader: _Reader, path: Path) -> None:
-    """Refuse a first line that is no row.
+    """Refuse a first line that is not a row.
 
     Raises
     ------

@@ -65,7 +65,7 @@ def read_nutch(
         return "visits", _rows_of_json(chain([first], parts), path)
     header = header_of(first, path)
     if not is_nutch(header):
-        allowed = "is no dump of a CrawlDb; make one with readdb CRAWLDB -dump DIR -format csv"
+        allowed = "is not a dump of a CrawlDb; make one with readdb CRAWLDB -dump DIR -format csv"
         raise ScenarioError("header", ",".join(header), allowed, str(path))
     rest = chain([first.without_first_line()], parts)
     return "visits", map(_rows, csv_columns(rest, len(header), _places(header)))

@@ -28,7 +28,7 @@ _ACTS_AT_THE_START = re.compile(rf"[=+@{_WIDE}{_UNSEEN}-]|{_CONTROL.pattern}")
 
 
 OTHER_SCHEME, ACTING_NAME = -1, -2
-"""Why a name is no page: its scheme, such as dns: or mailto:, or what its first letter does."""
+"""Why a name is not a page: its scheme, such as dns: or mailto:, or what its first letter does."""
 
 
 def page_named(name: str) -> str | int:
@@ -37,7 +37,7 @@ def page_named(name: str) -> str | int:
     Returns
     -------
     str or int
-        `OTHER_SCHEME` or `ACTING_NAME` of what is no page.
+        `OTHER_SCHEME` or `ACTING_NAME` of what is not a page.
     """
     if _PLAIN.fullmatch(name):
         return name

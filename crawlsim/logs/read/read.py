@@ -54,7 +54,7 @@ def read_logs(
     Raises
     ------
     ScenarioError
-        If a file cannot be read or is no log, or the logs do not go together.
+        If a file cannot be read or is not a log, or the logs do not go together.
     """
     if form is not None and form not in FORMS:
         raise ScenarioError("--from", form, f"must be {one_of(form, FORMS)}")

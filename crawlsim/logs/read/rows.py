@@ -27,7 +27,7 @@ from scenarios.arrays import Array
 NAMED, FAILED, MOVED, REFUSED, UNTOLD, OPENING, SAME, CHANGED, DIGEST, REVISIT, STAMPED = range(11)
 """What a row says of a page: only its name; that there was an error, a redirect, or a refusal for
 now (429, 503); a content of which nothing more is known; that it was there, that it is as it was,
-that it has changed, or a digest by which that can be told; that it is again what had that digest;
+that it has changed, or a digest by which that can be seen; that it is again what had that digest;
 a digest that may be the date of the file that says it, and not of the page.
 """
 
@@ -37,9 +37,9 @@ _NO_DIGEST = ("", "-", "null", "None", "nan")
 _KINDS_OF_DIGESTS = ("sha1:", "md5:", "sha256:", "sha512:")
 _REVISIT = "warc/revisit"
 _WHY = {
-    "url": "is no name",
+    "url": "is not a name",
     "time": NO_TIME,
-    "status": "is no status",
+    "status": "is not a status",
     "changed": NO_SIGN,
 }
 _GETS = ("", "-", "get", "head")
@@ -119,7 +119,7 @@ class Columns:
 def http_state(status: str) -> int:
     """What an HTTP status says: 2xx that there is a content, 304 that it is the same.
 
-    Without one the digest tells; a hyphen says that there was no answer by HTTP.
+    Without one the digest decides; a hyphen says that there was no answer by HTTP.
     """
     if not status:
         return DIGEST
@@ -217,7 +217,7 @@ def _are_java(column: Any) -> bool:
 
 
 def _states(columns: Columns, states: Callable[[str], int]) -> NDArray[np.int8]:
-    """What the status of each row says, and its media type, which tells a revisit."""
+    """What the status of each row says, and its media type, which marks a revisit."""
     if columns.status is None:
         state = np.full(len(columns.url), DIGEST, np.int8)
     else:

@@ -41,7 +41,7 @@ def read_sitemap(
     Raises
     ------
     ScenarioError
-        If it is no sitemap, or one of sitemaps, or has neither a date nor a lastmod.
+        If it is not a sitemap, or one of sitemaps, or has neither a date nor a lastmod.
     """
     del kind
     return "visits", iter([_rows(parts, path)])
@@ -145,7 +145,7 @@ class _Entries:
         try:
             self._parser.Parse(text, is_last)
         except expat.ExpatError as error:
-            why = f"is no XML: {expat.errors.messages[error.code]}, line {error.lineno}"
+            why = f"is not XML: {expat.errors.messages[error.code]}, line {error.lineno}"
             raise ScenarioError("", MISSING, why, str(self._path)) from None
 
     def _refuse_document_type(self, *_: object) -> None:
@@ -155,7 +155,7 @@ class _Entries:
     def _start(self, name: str, _: object) -> None:
         name = name.rpartition(" ")[2]
         if not self._stack and name != "urlset":
-            allowed = f"is no sitemap: its root element is {shortened(visible(name), 40)}"
+            allowed = f"is not a sitemap: its root element is {shortened(visible(name), 40)}"
             if name == "sitemapindex":
                 allowed = "is an index of sitemaps; give the sitemaps themselves"
             raise ScenarioError("", MISSING, allowed, str(self._path))

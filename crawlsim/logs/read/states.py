@@ -28,16 +28,16 @@ def states_of(log: VisitLog, after: int = GONE_AFTER) -> NDArray[np.int8]:
     ----------
     log : VisitLog
     after : int
-        A URL that had a content is gone after so many errors and redirects in a row, if from the
+        A URL that had a content is gone after this many errors and redirects in a row, if from the
         first to the last of them it is at least a day. One that never had any is after the first.
     """
     pages = len(log.urls)
     page, time, answer = log.further
     last_content = np.full(pages, -np.inf)
     np.maximum.at(last_content, log.page, log.time)
-    told = answer == UNTOLD
-    np.maximum.at(last_content, page[told], time[told])
-    since = ~told & (time > last_content[page])
+    unknown = answer == UNTOLD
+    np.maximum.at(last_content, page[unknown], time[unknown])
+    since = ~unknown & (time > last_content[page])
     page = page[since]
     time = time[since]
     failures = np.bincount(page, minlength=pages)

@@ -2,8 +2,8 @@
 
 ISO 8601 with or without a zone (UTC); 14 digits of web archives, or 8, 12 and 17 of them; Java's
 ``Mon Nov 22 20:16:45 UTC 2026``, HTTP's and web servers' dates; Unix seconds, milliseconds or
-microseconds, told by their size. Each value is told by itself, so that neither the order of the
-rows nor their split into files matters.
+microseconds, recognised by their size. Each value is read on its own, so that neither the order of
+the rows nor their split into files matters.
 """
 
 from __future__ import annotations
@@ -93,14 +93,14 @@ DOUBTFUL_ZONES: Mapping[str, str] = {
 """Abbreviations that other parts of the world use too, and what they are taken for."""
 
 
-NO_TIME = f"is no time; write {DATE_FORM}"
+NO_TIME = f"is not a time; write {DATE_FORM}"
 """What is wrong with an entry that `seconds_of` does not know."""
 
 
 class Times:
     """The times of one file: dates, or plain numbers that no date can be.
 
-    The first time that can be read decides which, but a number among times most of which are dates
+    The first time that can be read decides which, but a number among times that are mostly dates
     is a mistake.
 
     Attributes
@@ -133,7 +133,7 @@ class Times:
 
 
 def seconds_of(column: Any, in_cdx: bool = False) -> Array:
-    """Seconds since 1970-01-01 UTC, NaN for what is no time.
+    """Seconds since 1970-01-01 UTC, NaN for what is not a time.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def columns_of_words(
     columns : list of pandas.Series
         The words wanted.
     broken : Broken
-        Lines with too few words or too many, or with a NUL byte; blank ones are no rows.
+        Lines with too few words or too many, or with a NUL byte; blank ones are not rows.
     """
     import pandas as pd
 

@@ -196,7 +196,7 @@ def test_birth_death_agrees_with_the_chain() -> None:
 
 
 def test_a_ratio_of_rates_beyond_all_bounds_does_not_overflow() -> None:
-    """Levels 0, 1, 2 with ratios 1e90 and 1e300: a product of both is no number."""
+    """Levels 0, 1, 2 with ratios 1e90 and 1e300: a product of both is not a number."""
     generator = np.array([[0.0, 1.0, 0.0], [1e-90, 0.0, 1.0], [0.0, 1e-300, 0.0]])
     with np.errstate(all="raise", under="ignore"):
         found = stationary(generator)

@@ -618,7 +618,7 @@ def test_a_spacing_that_is_rounded_up_makes_no_false_promise(spacing: float) -> 
     fine = best_probes(scenario.with_("probing.slots", 28_000)).grid_cost
     assert search.kept_spacing > spacing
     assert search.grid_cost - search.error <= fine
-    (note,) = [each for each in optimal_probes(scenario).notes if "no whole number" in each]
+    (note,) = [each for each in optimal_probes(scenario).notes if "not a whole number" in each]
     assert f"the grid keeps {search.kept_spacing:.6g}" in note
 
 

@@ -38,8 +38,8 @@ def test_one_number_among_dates_is_a_broken_row(tmp_path: Path) -> None:
     assert trace.dated
     assert np.diff(trace.values).tolist() == [2.0]
     assert list(trace.broken.lines) == [
-        (2, "time = 'soon' is no time; write 2025-01-06T01:16"),
-        (4, "time = '5' is no time; write 2025-01-06T01:16"),
+        (2, "time = 'soon' is not a time; write 2025-01-06T01:16"),
+        (4, "time = '5' is not a time; write 2025-01-06T01:16"),
     ]
 
 
@@ -47,7 +47,7 @@ def test_one_date_among_numbers_is_a_broken_row(tmp_path: Path) -> None:
     trace = read(tmp_path, "page,time\na,5\na,2020-01-01\na,7.5\n")
     assert not trace.dated
     assert trace.values.tolist() == [5.0, 7.5]
-    assert list(trace.broken.lines) == [(3, "time = '2020-01-01' is no number")]
+    assert list(trace.broken.lines) == [(3, "time = '2020-01-01' is not a number")]
 
 
 def test_the_first_value_decides_for_later_blocks(
@@ -61,7 +61,7 @@ def test_the_first_value_decides_for_later_blocks(
     assert trace.broken.count == 33
     assert trace.broken.lines[0] == (
         2,
-        "time = 'x' is no time; write 2025-01-06T01:16",
+        "time = 'x' is not a time; write 2025-01-06T01:16",
     )
 
 

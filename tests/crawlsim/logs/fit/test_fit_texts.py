@@ -110,7 +110,7 @@ def test_doubled_quotes_are_not_taken_apart_line_by_line(
     trace = read_trace(path)
     assert sorted(name for name in one_by_one if name) == list(trace.pages)
     assert {'a "b" c', '"', 'x,"y'} <= set(trace.pages)
-    assert list(trace.broken.lines) == [(4, "page = '' is no name")]
+    assert list(trace.broken.lines) == [(4, "page = '' is not a name")]
     monkeypatch.undo()
     path = written(path, "page,time", [*rows, '""",8', '""z"",9', '"a"",10'])
     assert list(read_trace(path).broken.lines[1:]) == [

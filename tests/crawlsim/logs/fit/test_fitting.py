@@ -109,7 +109,7 @@ def test_broken_rows_are_counted_by_line(tmp_path: Path) -> None:
     assert trace.pages[trace.page[2]] == "c, d"
     assert trace.broken.count == 7
     assert [line for line, _ in trace.broken.lines] == [3, 5, 6, 7, 8, 9, 11]
-    assert trace.broken.lines[0][1] == "time = 'x' is no number"
+    assert trace.broken.lines[0][1] == "time = 'x' is not a number"
 
 
 @given(st.lists(st.sampled_from(["a,1,0", "a,2", "", "b,x,1", "b,3,true", "c,4,5,6", ",5,1"])))

@@ -365,8 +365,8 @@ def test_a_sitemap_is_of_the_day_of_its_folder_or_of_its_newest_lastmod(tmp_path
         ([sitemap({})] * 2, "without any url"),
         (["<sitemapindex><sitemap><loc>x</loc></sitemap></sitemapindex>"] * 2, "give the sitemaps"),
         (["<html><body>404</body></html>"] * 2, "its root element is html"),
-        (["<urlset><url></urlset>"] * 2, "is no XML: mismatched tag, line 1"),
-        (["<urlset><url>"] * 2, "is no XML"),
+        (["<urlset><url></urlset>"] * 2, "is not XML: mismatched tag, line 1"),
+        (["<urlset><url>"] * 2, "is not XML"),
     ],
 )
 def test_sitemaps_that_are_refused(contents: list[str], why: str, tmp_path: Path) -> None:
@@ -381,7 +381,7 @@ def test_a_lastmod_that_is_no_date_is_a_broken_row(tmp_path: Path) -> None:
     log = read_logs(paths)
     assert list(log.urls) == [A]
     assert log.notes[0] == "2 of 4 rows are broken and left out."
-    assert log.notes[1].startswith("sitemap-2026-01-01.xml, line 5: time = 'soon' is no time")
+    assert log.notes[1].startswith("sitemap-2026-01-01.xml, line 5: time = 'soon' is not a time")
 
 
 # Changes

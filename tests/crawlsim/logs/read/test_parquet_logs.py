@@ -83,8 +83,8 @@ def test_broken_rows_have_numbers(tmp_path: Path) -> None:
     assert list(log.urls) == [A]
     assert log.notes == (
         "2 of 3 rows are broken and left out.",
-        "log, line 2: time = '' is no time; write 2025-01-06T01:16.",
-        "log, line 3: url = '' is no name.",
+        "log, line 2: time = '' is not a time; write 2025-01-06T01:16.",
+        "log, line 3: url = '' is not a name.",
     )
 
 

@@ -38,8 +38,8 @@ OUTSIDE = (
         ([""], "no row with a URL"),
         (["url,time,digest\n"], "no row with a URL"),
         (["\n\n \n"], "no row with a URL"),
-        (["just some words\n"], "is no log that is known; --from says which"),
-        ([b"\x7fELF\0\0,\0"], "is no log that is known"),
+        (["just some words\n"], "is not a log that is known; --from says which"),
+        ([b"\x7fELF\0\0,\0"], "is not a log that is known"),
         ([b"\x1f\x8bnot gz"], "cannot be read|not a complete gz"),
         ([gzip.compress(csv(HISTORY).encode())[:60]], "not a complete gz"),
         (
@@ -47,8 +47,8 @@ OUTSIDE = (
             r"its separator is a semicolon, and must be a comma: python .*=\W;\W\)\)",
         ),
         (["a,b,c\n1,2,3\n"], "must name the columns url or page; time"),
-        (['"a,b\n'], "is no CSV file: line 1 has a quote"),
-        (["url,time,digest\na,soon,x\n"], "no row can be read; line 2 time = 'soon' is no time"),
+        (['"a,b\n'], "is not a CSV file: line 1 has a quote"),
+        (["url,time,digest\na,soon,x\n"], "no row can be read; line 2 time = 'soon' is not a time"),
         (["[1, 2"], "begins like a JSON array"),
         (["[" * 100_000], "begins like a JSON array"),
         (["{"], "no row can be read: JSON must be an object on each line"),
@@ -59,8 +59,8 @@ OUTSIDE = (
         ([" CDX N b a m s k\nx\n"], "no row can be read; line 2 has 1 word, 6 are needed"),
         ([BOMB] * 2, "declares a document type"),
         ([OUTSIDE] * 2, "declares a document type"),
-        (["<" + "a" * 10_000 + ">"] * 2, "root element|is no XML"),
-        (["<urlset>" + "<a>" * 50_000] * 2, "is no XML"),
+        (["<" + "a" * 10_000 + ">"] * 2, "root element|is not XML"),
+        (["<urlset>" + "<a>" * 50_000] * 2, "is not XML"),
     ],
 )
 def test_what_is_refused(contents: list[str | bytes], why: str, tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_a_format_that_does_not_exist_is_refused(form: str, tmp_path: Path) -> N
         ("cdxj", "no row can be read"),
         ("cdx-server", "no row can be read"),
         ("heritrix", "no row can be read"),
-        ("nutch", "no dump of a CrawlDb"),
+        ("nutch", "not a dump of a CrawlDb"),
         ("stormcrawler", "no row can be read"),
-        ("sitemaps", "is no XML"),
+        ("sitemaps", "is not XML"),
     ],
 )
 def test_a_format_that_is_not_that_of_the_file_is_refused(
@@ -112,10 +112,10 @@ def test_broken_rows_are_counted_and_the_first_named(tmp_path: Path) -> None:
     assert list(log.urls) == [A]
     assert log.notes == (
         "5 of 8 rows are broken and left out.",
-        "log.csv, line 5: time = 'soon' is no time; write 2025-01-06T01:16.",
-        "log.csv, line 6: url = '' is no name.",
+        "log.csv, line 5: time = 'soon' is not a time; write 2025-01-06T01:16.",
+        "log.csv, line 6: url = '' is not a name.",
         "log.csv, line 7: has 3 fields, the first line has 4.",
-        "log.csv, line 8: status = 'fine' is no status.",
+        "log.csv, line 8: status = 'fine' is not a status.",
         "log.csv, line 9: holds a NUL byte.",
     )
 
