@@ -24,6 +24,7 @@ from crawlsim.logs.fit.page_changes import (
 )
 from crawlsim.logs.fit.result import Fit, Options
 from crawlsim.logs.fit.trace import UNITS, Trace
+from crawlsim.logs.read.doubt import doubt_of
 from crawlsim.logs.read.gaps import Gaps, gaps_of_visits
 from crawlsim.logs.read.log import VisitLog
 from scenarios.arrays import Array
@@ -281,6 +282,12 @@ def fit_crawls(trace: Trace, options: Options) -> Fit:
         found = _with_shared_prior(gaps.of(index), names, UNITS.get(trace.time_unit, 1.0))
         notes = [_OF_A_PRIOR, *notes]
     reduced = (rates.bias_reduced, rates.bias_reduced_low, rates.bias_reduced_high)
+    doubt = doubt_of(trace.log, gaps)
+    if doubt.reason:
+        unknown = np.zeros(len(index)), np.full(len(index), np.inf)
+        found = found[0], *unknown
+        reduced = reduced[0], *unknown
+    notes = [*doubt.notes, *notes]
     values = found[0].tolist()
     return Fit(
         kind="crawls",

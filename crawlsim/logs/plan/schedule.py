@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from crawlsim.logs.fit.change_rates import Estimates, groups_of
 from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import DAY, Limits, most_possible, refuse_what_cannot_be
-from crawlsim.logs.plan.doubt import always_changed, why_no_promise
 from crawlsim.logs.plan.gone import RECHECK, Gone, recheck_rates
 from crawlsim.logs.plan.planning import (
     CAUTIOUS_SHARE,
@@ -39,6 +38,7 @@ from crawlsim.logs.plan.replay import (
     verdict_of,
 )
 from crawlsim.logs.read.columns import DATE_FORM
+from crawlsim.logs.read.doubt import Doubt, always_changed, doubt_of
 from crawlsim.logs.read.gaps import YEAR, Gaps, gaps_of_changes, gaps_of_visits
 from crawlsim.logs.read.log import ChangeLog, VisitLog
 from crawlsim.logs.read.states import GONE_AFTER, PAGE, no_page_in, states_of
@@ -442,7 +442,7 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
             histories = [Changes(log.page[later].astype(np.int64), log.time[later])]
         windows = backtest(gaps, histories, tried, asked.objective)
     visits = _visits(forecast, importance, limits, left, even_share)
-    doubt = why_no_promise(log, gaps, interval)
+    doubt = _doubt(log, gaps, interval)
     return Schedule(
         urls=log.urls,
         intervals=np.clip(1 / visits, *interval_limits(asked, log.urls)),
@@ -549,6 +549,19 @@ def _of_gone(gone: Gone, pages: int, asked: LogRequest) -> Iterator[str]:
         f"{counted(total, 'URL')} {are}: {which}. {spent}, and no promise rests on them; spread "
         f"evenly they would have taken {even:.3g}."
     )
+
+
+def _doubt(log: AnyLog, gaps: Gaps, interval: float) -> Doubt:
+    """What speaks against a promise where a page is visited once in an interval."""
+    doubt = doubt_of(log, gaps)
+    watched = gaps.end - gaps.begin
+    if watched >= interval:
+        return doubt
+    short = (
+        f"The log covers {in_words(watched)}, less than the {in_words(interval)} in which the "
+        "budget visits each page once: what happens between two visits was never watched."
+    )
+    return Doubt(f"{doubt.reason} {short}".strip(), (*doubt.notes, short))
 
 
 def _doubts(gaps: Gaps) -> Iterator[str]:

@@ -16,7 +16,7 @@ from crawlsim.logs.read.columns import places_of
 from crawlsim.logs.read.csv_lines import Block
 from crawlsim.logs.read.json_rows import JsonRows, take_line
 from crawlsim.logs.read.named import NAMES, Kind, json_columns, read_json
-from crawlsim.logs.read.rows import Columns, Rows, rows_of
+from crawlsim.logs.read.rows import OF_POST, Columns, Rows, rows_of
 from crawlsim.logs.read.times import seconds_of
 from crawlsim.logs.read.words import columns_of_words
 from scenarios.arrays import Array
@@ -35,9 +35,8 @@ _NAMES_IN_CDXJ = {what: names for what, names in NAMES.items() if what != "chang
 _USUAL = "N b a m s k"
 """The columns with which files of 7, 9 and 11 fields begin."""
 
-_KEY = "N"
-_OF_POST = b"__wb_method="
-"""Stands in the key of an answer to a request that was not a GET, before its parameters."""
+_KEYS = ("N", "A")
+_OF_POST = OF_POST.encode()
 
 _FEWEST, _MOST = 7, 11
 _LINE_OF_CDXJ = re.compile(rb"(.*?)[ \t](\d{4,17})[ \t]+(\{.*)").fullmatch
@@ -95,26 +94,19 @@ def _fields_of_header(section: Block, path: Path) -> _Fields:
     if not {"url", "time", "digest"} <= set(places):
         allowed = "must name the columns a (original URL), b (date) and k (digest)"
         raise ScenarioError("header", header.strip(), allowed, str(path))
-    key = letters.index(_KEY) if _KEY in letters else places["url"]
+    key = next((letters.index(each) for each in _KEYS if each in letters), places["url"])
     return _Fields(places, key, len(letters), len(letters))
 
 
 def _rows_of_section(section: Block, fields: _Fields) -> Rows:
     places = dict(fields.places)
     if _OF_POST in section.text.lower():
-        places["method"] = fields.key  # which the key of the URL holds
+        places["key"] = fields.key
     lines, columns, broken = columns_of_words(
         section, list(places.values()), fields.fewest, fields.most
     )
     named = dict(zip(places, columns, strict=True))
-    if "method" in named:
-        named["method"] = named["method"].map(_method_in)
     return rows_of(Columns(lines, **named, broken=broken), seconds=_seconds)
-
-
-def _method_in(key: str) -> str:
-    """The method of a request whose key says that it was not a GET."""
-    return "post" if _OF_POST.decode() in key.lower() else ""
 
 
 def _seconds(column: object) -> Array:
@@ -139,6 +131,7 @@ def read_cdxj(parts: Iterator[Block], path: Path, kind: Kind | None) -> tuple[Ki
 def _rows_of_cdxj(block: Block) -> Rows:
     found = JsonRows()
     times = []
+    keys = []
     for offset, line in enumerate(block.text.split(b"\n")[:-1]):
         if not line.strip() or line.startswith((b"!", b" ")):  # what describes the file
             continue
@@ -148,10 +141,10 @@ def _rows_of_cdxj(block: Block) -> Rows:
         take_line(found, block.first + offset, text)
         if len(found.rows) > before:
             times.append(time.decode("ascii"))
-            if _OF_POST in key.lower():
-                found.rows[-1]["method"] = "post"
-    for row, moment in zip(found.rows, times, strict=True):
+            keys.append(key.decode("utf-8", "backslashreplace"))
+    for row, moment, key_of_row in zip(found.rows, times, keys, strict=True):
         row["time"] = moment
+        row["urlkey"] = key_of_row
     columns = json_columns(found, partial(places_of, names=_NAMES_IN_CDXJ), _NAMES_IN_CDXJ)
     columns["status"] = columns["status"].replace("", "-")
     return rows_of(Columns(**columns), seconds=_seconds)

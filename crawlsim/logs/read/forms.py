@@ -57,6 +57,7 @@ _CDXJ = re.compile(rb"(?:!|[^{]*?[ \t]\d{4,17}[ \t]+\{)").match
 _CDX = re.compile(rb"[^\s,]\S*[ \t]\d{4,17}(?:[ \t]\S+){2}[ \t](?:\d{3}|-)[ \t]\S+[ \t]").match
 _ACCESS_LOG = re.compile(
     rb"\S+ \S+ .*\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] \""
+    rb"|#(?:Software|Version|Fields|Date): "
 ).match
 _WARC = re.compile(rb"WARC/\d").match
 _OTHERS: Mapping[str, tuple[Callable[[bytes], object], str]] = {

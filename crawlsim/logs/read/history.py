@@ -65,6 +65,7 @@ class History:
         self._left_out: Counter[str] = Counter()
         self._zones: set[str] = set()
         self._said: set[str] = set()
+        self._signed = False
         self._dated: dict[bool, Path] = {}
 
     def add(self, rows: Rows, path: Path) -> None:
@@ -80,6 +81,7 @@ class History:
         self._left_out["posted"] += rows.posted
         self._zones |= rows.zones
         self._said |= set(rows.notes)
+        self._signed |= rows.signed
         if not len(rows.page):
             return
         self._dated.setdefault(rows.dated, path)
@@ -134,7 +136,8 @@ class History:
             If there are none.
         """
         urls, page, time, state, _ = self._in_order()
-        has_content = self._with_content(state)
+        has_content = state > UNTOLD
+        self._left_out["nothing"] += int((state < UNTOLD).sum())
         kept = has_content & starts_anew(page, time)
         repeated = int(has_content.sum() - kept.sum())
         return ChangeLog(urls, page[kept], time[kept], **self._of_all(repeated))
@@ -156,16 +159,17 @@ class History:
                 "in which they stand, file after file: they say nothing of the pages, which are "
                 "taken to change as the others do."
             )
-        is_content = self._with_content(state)
+        is_content = state > UNTOLD
         further = FurtherVisits(page[:0], time[:0], state[:0])
         if not is_content.all():
-            others = ~is_content & (state != REFUSED)
-            further = FurtherVisits(page[others], time[others], state[others])
+            further = _further(page[~is_content], time[~is_content], state[~is_content])
+            self._left_out["nothing"] += int((further.answer != UNTOLD).sum())
+            further = further.where(further.answer != REFUSED)
             page = page[is_content]
             time = time[is_content]
             state = state[is_content]
             digest = digest[is_content]
-        visits = _Visits(page, time, state, digest)
+        visits = _Visits(page, time, state, digest, signed=self._signed)
         if visits.unsaid:
             self._left_out["unsaid"] += visits.unsaid
         changed = visits.changed()
@@ -188,12 +192,6 @@ class History:
             "repeated": repeated,
             "dated": False not in self._dated,
         }
-
-    def _with_content(self, state: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Which rows tell of a content; the others are counted."""
-        self._left_out["nothing"] += int((state < UNTOLD).sum())
-        has_content: NDArray[np.bool_] = state > UNTOLD
-        return has_content
 
     def _in_order(
         self,
@@ -286,6 +284,13 @@ def _with_one_spelling(
     return of_name[page], [names[place] for place in chosen.tolist()]
 
 
+def _further(page: NDArray[np.int32], time: Array, state: NDArray[np.int8]) -> FurtherVisits:
+    """Visits without a content to compare, those of a page at one time as one: a content if any."""
+    order = np.lexsort((-state, time, page))
+    kept = order[starts_anew(page[order], time[order])]
+    return FurtherVisits(page[kept], time[kept], state[kept])
+
+
 def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
     """One array of all parts, which are let go."""
     joined = np.concatenate([np.empty(0, kind), *parts])
@@ -373,6 +378,8 @@ class _Visits:
     ----------
     page, time, state, digest : ndarray, shape (rows,)
         In the order of page and time.
+    signed : bool
+        Whether some have a sign of a change of their own, beside a digest or not.
     """
 
     def __init__(
@@ -381,7 +388,10 @@ class _Visits:
         time: Array,
         state: NDArray[np.int8],
         digest: NDArray[np.uint64],
+        *,
+        signed: bool = False,
     ) -> None:
+        self._signed = signed
         starts = np.flatnonzero(starts_anew(page, time))
         self.page = page[starts]
         self.time = time[starts]
@@ -439,18 +449,25 @@ class _Visits:
             earlier = self._last(seen | hinted, start)
             hinted &= ~self._is_known(earlier)
             last = self._last(seen | hinted, start)
-        known = self._is_known(last)
-        low = self._low[last]
-        high = self._high[last]
-        alike = (self._low == low) | (self._low == high)
-        alike &= (self._high == low) | (self._high == high)
-        differs = known & ~alike
-        signed = np.isin(self._state, (SAME, CHANGED)) & known & (self._high != 0) & ~first
-        self.compared = int(signed.sum())
-        self.contradicted = int((signed & ((self._state == CHANGED) != differs)).sum())
-        found = (self._state == CHANGED) | ((self._state == DIGEST) & differs)
+        if self._signed:
+            signed = self._last(self._high != 0, start)
+            both = np.isin(self._state, (SAME, CHANGED)) & (self._high != 0) & ~first
+            both &= self._is_known(signed)
+            self.compared = int(both.sum())
+            says = self._state == CHANGED
+            self.contradicted = int((both & (says != self._differs_from(signed))).sum())
+        found = (self._state == CHANGED) | ((self._state == DIGEST) & self._differs_from(last))
         changed: NDArray[np.bool_] = found & ~first
         return changed
+
+    def _differs_from(self, earlier: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether the digests of each visit are known, and others than those of an earlier one."""
+        low = self._low[earlier]
+        high = self._high[earlier]
+        alike = (self._low == low) | (self._low == high)
+        alike &= (self._high == low) | (self._high == high)
+        differs: NDArray[np.bool_] = self._is_known(earlier) & ~alike
+        return differs
 
     def _places(self) -> NDArray[Any]:
         """Place of each visit, in half the memory where that is enough."""

@@ -12,7 +12,7 @@ import numpy as np
 from crawlsim.logs.read.columns import DIGESTS, places_of
 from crawlsim.logs.read.csv_lines import Block, header_of, separator_hint, table_of
 from crawlsim.logs.read.json_rows import JsonRows, columns_of, json_rows
-from crawlsim.logs.read.rows import Columns, Rows, rows_of
+from crawlsim.logs.read.rows import OF_POST, Columns, Rows, rows_of
 from crawlsim.logs.read.times import Times
 from scenarios.errors import MISSING, ScenarioError
 
@@ -26,8 +26,11 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "status": ("status", "fetch_status", "statuscode", "status_code", "http_status"),
     "mime": ("content_mime_type", "mime", "mimetype"),
     "method": ("method", "http_method", "request_method"),
+    "key": ("urlkey", "url_surtkey"),
 }
 """What a column holds, and the names by which it goes, in small letters; the first one counts."""
+
+_OF_POST = OF_POST.encode()
 
 
 def known_places(header: Sequence[str]) -> dict[str, int]:
@@ -102,9 +105,10 @@ def csv_columns(
     for block in parts:
         if not block.text:
             continue
-        table = table_of(block, width, list(places.values()))
-        columns = table.columns or [pd.Series([], dtype="str")] * len(places)
-        named = dict(zip(places, columns, strict=True))
+        names = [name for name in places if name != "key" or _OF_POST in block.text.lower()]
+        table = table_of(block, width, [places[name] for name in names])
+        columns = table.columns or [pd.Series([], dtype="str")] * len(names)
+        named = dict(zip(names, columns, strict=True))
         yield {"lines": table.lines, **named, "broken": table.broken}
 
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from crawlsim.logs.read.columns import numbers, places_of
 from crawlsim.logs.read.csv_lines import Block, header_of
@@ -37,6 +40,7 @@ _STATES: Mapping[str, int] = {
 }
 """What a status says: fetched, not modified and duplicate pages have a signature."""
 
+_UNKNOWN = "Where the retry interval is missing it is not known when a page was fetched: left out."
 _LETTERS_ONLY = re.compile(r"[^a-z]")
 
 
@@ -78,10 +82,13 @@ def _rows_of_json(parts: Iterator[Block], path: Path) -> Iterator[Rows]:
 
 def _rows(columns: dict[str, Any]) -> Rows:
     interval = numbers(columns.pop("interval"))
+    unknown = np.isnan(interval)
+    columns["status"] = columns["status"].where(~unknown, "")
 
     def last_visit(due: Any) -> Array:
         return seconds_of(due) - interval
 
-    return rows_of(
+    rows = rows_of(
         Columns(**columns), states=lambda status: _STATES.get(status, NAMED), seconds=last_visit
     )
+    return replace(rows, notes=(_UNKNOWN,)) if unknown.any() else rows

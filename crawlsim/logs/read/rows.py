@@ -31,7 +31,7 @@ that it has changed, or a digest by which that can be seen; that it is again wha
 a digest that may be the date of the file that says it, and not of the page.
 """
 
-_BROKEN, _NO_STATUS = -1, -2
+_BROKEN, _NO_ANSWER, _NO_STATUS = -1, -2, -3
 _REFUSALS = (429, 503)
 _NO_DIGEST = ("", "-", "null", "None", "nan")
 _KINDS_OF_DIGESTS = ("sha1:", "md5:", "sha256:", "sha512:")
@@ -44,6 +44,9 @@ _WHY = {
 }
 _GETS = ("", "-", "get", "head")
 """Methods of requests whose answers are what a page holds."""
+
+OF_POST = "__wb_method="
+"""Stands in the key of an answer to a request that was no GET, before its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,8 @@ class Rows:
     notes : tuple of str
         What else is to be said of the file.
     dated : bool
+    signed : bool
+        Whether the rows have a sign of a change of their own.
     """
 
     names: Sequence[str]
@@ -86,6 +91,7 @@ class Rows:
     zones: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     dated: bool = True
+    signed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,8 @@ class Columns:
         Number of each row in its file, from 1.
     url, time : pandas.Series
     status, mime, digest, changed, method : pandas.Series, optional
+    key : pandas.Series, optional
+        By which an index of an archive is sorted.
     broken : Broken
         Lines that have no such columns.
     names : mapping
@@ -112,6 +120,7 @@ class Columns:
     digest: Any = None
     changed: Any = None
     method: Any = None
+    key: Any = None
     broken: Broken = field(default_factory=Broken)
     names: Mapping[str, str] = field(default_factory=dict)
 
@@ -122,9 +131,9 @@ def http_state(status: str) -> int:
     Without one the digest decides; a hyphen says that there was no answer by HTTP.
     """
     if not status:
-        return DIGEST
-    if status == "-":
         return _NO_STATUS
+    if status == "-":
+        return _NO_ANSWER
     try:
         code = int(float(status))
     except (ValueError, OverflowError):
@@ -157,13 +166,13 @@ def rows_of(
     codes, names = codes_of(columns.url)
     time = seconds(columns.time)
     state = _states(columns, states)
-    says_nothing = np.isin(state, (NAMED, FAILED, MOVED, REFUSED, _NO_STATUS))
+    says_nothing = np.isin(state, (NAMED, FAILED, MOVED, REFUSED, _NO_ANSWER))
     bad = {
         "url": np.array([not name for name in names], bool)[codes],
         "time": np.isnan(time) & ~says_nothing,
         "status": state == _BROKEN,
     }
-    state[(state == _NO_STATUS) | (np.isnan(time) & says_nothing)] = NAMED
+    state[(state == _NO_ANSWER) | (np.isnan(time) & says_nothing)] = NAMED
     digest: NDArray[np.uint64] = np.zeros(len(time), np.uint64)
     if columns.digest is not None:
         digest = hashes_of(columns.digest)
@@ -196,6 +205,8 @@ def rows_of(
     posted: NDArray[np.bool_] = np.zeros(len(time), bool)
     if columns.method is not None:
         posted = _looked_up(columns.method, lambda method: int(method.lower() not in _GETS)) == 1
+    if columns.key is not None:
+        posted |= columns.key.str.contains(OF_POST, case=False, regex=False).to_numpy(bool)
     good = ~is_broken & ~posted
     return Rows(
         names,
@@ -208,6 +219,7 @@ def rows_of(
         int((posted & ~is_broken).sum()),
         frozenset(doubtful_zones(columns.time)) if _are_java(columns.time) else frozenset(),
         dated=times is None or times.dated is not False,
+        signed=columns.changed is not None,
     )
 
 
@@ -225,7 +237,8 @@ def _states(columns: Columns, states: Callable[[str], int]) -> NDArray[np.int8]:
     if columns.mime is not None:
         revisit = _looked_up(columns.mime, lambda mime: int(mime.lower() == _REVISIT)) == 1
         state[revisit & (state == DIGEST)] = SAME
-        state[revisit & (state == _NO_STATUS)] = REVISIT
+        state[revisit & np.isin(state, (_NO_ANSWER, _NO_STATUS))] = REVISIT
+    state[state == _NO_STATUS] = DIGEST
     return state
 
 

@@ -192,7 +192,7 @@ def test_bytes_that_are_no_text_keep_names_apart(tmp_path: Path) -> None:
 
 def test_a_field_of_many_megabytes_is_harmless(tmp_path: Path) -> None:
     url = "http://example.org/" + "a" * 9_000_000
-    content = f"{csv(HISTORY)}{url},2026-01-01,x,200,text/html\n"
+    content = f"{csv(HISTORY)}{url},2026-01-01,x,200,text/html,GET\n"
     names = list(read(tmp_path, content))
     assert max(map(len, names)) == len(url)
 

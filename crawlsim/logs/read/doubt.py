@@ -1,4 +1,4 @@
-"""What in a log cannot be true, or cannot carry a promise: each a sentence."""
+"""What in a log cannot be true, so that no rate or promise can rest on it: each a sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crawlsim.logs.plan.quantities import in_words
 from crawlsim.logs.read.gaps import Gaps
 from crawlsim.logs.read.log import ChangeLog, VisitLog
 from scenarios.text import counted
@@ -21,7 +20,7 @@ _MOST_CONTRADICTED = 0.01
 
 
 class Doubt(NamedTuple):
-    """Why a log carries no promise, empty where it does; all that is in doubt, in sentences."""
+    """Why nothing can rest on a log, empty where it can; all that is in doubt, in sentences."""
 
     reason: str
     notes: tuple[str, ...]
@@ -34,18 +33,8 @@ def always_changed(visits: ArrayLike, changes: ArrayLike) -> NDArray[np.bool_]:
     return found
 
 
-def why_no_promise(log: VisitLog | ChangeLog, gaps: Gaps, interval: float) -> Doubt:
-    """What speaks against a promise from a log.
-
-    Parameters
-    ----------
-    log : VisitLog or ChangeLog
-        Of the pages that are planned.
-    gaps : Gaps
-        Of the same.
-    interval : float
-        Seconds between two visits of a page, on average.
-    """
+def doubt_of(log: VisitLog | ChangeLog, gaps: Gaps) -> Doubt:
+    """What speaks against rates and promises from a log of pages, and its gaps."""
     reasons = []
     notes = []
     if isinstance(log, VisitLog):
@@ -65,12 +54,6 @@ def why_no_promise(log: VisitLog | ChangeLog, gaps: Gaps, interval: float) -> Do
                 reasons.append(f"{sentence}: one of the two columns is wrong.")
             else:
                 notes.append(f"{sentence}; changed is believed.")
-    watched = gaps.end - gaps.begin
-    if watched < interval:
-        reasons.append(
-            f"The log covers {in_words(watched)}, less than the {in_words(interval)} in which the "
-            "budget visits each page once: what happens between two visits was never watched."
-        )
     return Doubt(" ".join(reasons), (*reasons, *notes))
 
 
