@@ -36,8 +36,6 @@ def optimal_free(scenario: Scenario) -> Optimum:
     NoOptimumError
         If its cost has no exact value here, or a file cannot say which phases the rule looks at.
     """
-    if scenario.buffer is None or scenario.robots is None:
-        raise NoOptimumError("there is no [buffer]")
     numbers = allowed_numbers(scenario)
     best = best_free_rule(scenario, numbers)
     if reason := unwritten(scenario):
@@ -178,11 +176,10 @@ def bounded_free(
 
 def free_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best rule of level and phases that keeps a bound."""
-    if scenario.buffer is None or scenario.robots is None:
-        raise NoOptimumError("there is no [buffer]")
+    numbers = allowed_numbers(scenario)
     if reason := unwritten(scenario):
         raise NoOptimumError(reason)
-    queue, rules = bounded_free(scenario, allowed_numbers(scenario), bound)
+    queue, rules = bounded_free(scenario, numbers, bound)
 
     def rule(policy: Indices) -> list[Any]:
         return [level.tolist() for level in queue.rule(policy)]

@@ -97,8 +97,6 @@ def optimal_levels(scenario: Scenario) -> Optimum:
     NoOptimumError
         If no cost has an exact value here, or there are too many rules.
     """
-    if scenario.buffer is None or scenario.robots is None:
-        raise NoOptimumError("there is no [buffer]")
     numbers = allowed_numbers(scenario)
     free = _free_or_none(scenario, numbers)
     simpler = simpler_rules(scenario, numbers)
@@ -227,8 +225,6 @@ def _by_descent(process: QueueProcess, starts: Sequence[Policy]) -> LevelRule:
 
 def levels_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best numbers of robots by level that keep a bound."""
-    if scenario.buffer is None or scenario.robots is None:
-        raise NoOptimumError("there is no [buffer]")
     numbers = allowed_numbers(scenario)
     levels = top_level(scenario) + 1
     if (rules := ANY_ORDER.members(len(numbers), levels)) > _MOST_BOUNDED:

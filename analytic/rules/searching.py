@@ -267,10 +267,10 @@ def allowed_numbers(scenario: Scenario) -> tuple[int, ...]:
     Raises
     ------
     NoOptimumError
-        If there are no robots.
+        If there is no buffer that robots feed.
     """
-    if scenario.robots is None:
-        raise NoOptimumError("there is no [robots]")
+    if scenario.buffer is None or scenario.robots is None:
+        raise NoOptimumError("there is no [buffer]")
     rule = scenario.activation
     lists_none = isinstance(rule, Threshold | Levels | Free) and 0 in rule.robots
     return tuple(range(0 if lists_none else 1, scenario.robots.available + 1))

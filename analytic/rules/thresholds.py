@@ -233,8 +233,6 @@ def best_thresholds(scenario: Scenario) -> ThresholdSearch:
     by the block elimination of its section 3 with the work shared among the policies that agree
     from some level upwards (`analytic.indexing_queue.policy_costs`).
     """
-    if scenario.buffer is None or scenario.robots is None:
-        raise NoOptimumError("there is no [buffer]")
     numbers = allowed_numbers(scenario)
     if len(numbers) > _MOST_NUMBERS:
         raise NoOptimumError(f"there are {len(numbers)} numbers of robots, limit {_MOST_NUMBERS}")

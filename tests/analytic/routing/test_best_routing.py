@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from profiles import examples
+from words import words_of_length
 
 import sim
 from analytic import compare, optimize, overall, predict, resolve
@@ -42,7 +43,6 @@ from analytic.routing import (
 )
 from analytic.routing.bounds import convex_minorant
 from analytic.routing.certified import _solved, charges
-from analytic.routing.multimodularity import words_of_length
 from experiments.routing_experiments import smooth_bound
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.laws import Deterministic, Erlang, Exponential, Hyperexponential

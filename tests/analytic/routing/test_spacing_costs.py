@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from profiles import examples
+from words import words_of_length
 
 import sim
 from analytic import compare, optimize, overall, predict, resolve
@@ -29,7 +30,7 @@ from analytic.routing import (
     spacing_cost,
     two_servers,
 )
-from analytic.routing.multimodularity import horizon_cost, violations, words_of_length
+from analytic.routing.multimodularity import horizon_cost, violations
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.processes import Mmpp, Poisson
 from scenarios.spacing_cost import Fading
