@@ -196,7 +196,8 @@ class Schedule:
     estimates : Estimates
         Change rates per second over the whole log.
     visits, changes : ndarray of int, shape (pages,)
-        Observations of each page, the first included, and those that found another state.
+        Observations of each page, the first included, and those that found another state; of a log
+        of changes the visits that are imagined to see them, and all changes.
     even_share : float
         Of the budget, spread evenly.
     expected : mapping str -> Share, optional
@@ -506,7 +507,7 @@ def schedule_of(log: AnyLog, asked: Asked) -> Schedule:
             *_doubts(gaps),
             *_of_gone(gone, pages, asked),
             *_of_newborn(is_new, visits, asked),
-            *_unheard(log.urls, gaps.visits, visits),
+            *_unheard(log, gaps.visits, visits),
             *_unmatched(all_urls, host_names, asked),
         ),
     )
@@ -526,7 +527,7 @@ def _planned_pages(
     hosts, host_names = _hosts(log.urls)
     states = np.zeros(len(log.urls), np.int8)
     visits = np.bincount(log.page, minlength=len(log.urls))
-    changes = np.zeros(len(log.urls), np.int64)
+    changes = np.maximum(visits - 1, 0)  # of times of changes the first one opens the watch
     if isinstance(log, VisitLog):
         states = states_of(log, asked.gone_after)
         changes = np.bincount(log.page[log.changed], minlength=len(log.urls))
@@ -651,12 +652,15 @@ def _doubts(gaps: Gaps) -> Iterator[str]:
         )
 
 
-def _unheard(urls: NDArray[np.object_], seen: NDArray[np.int64], visits: Array) -> Iterator[str]:
+def _unheard(log: AnyLog, seen: NDArray[np.int64], visits: Array) -> Iterator[str]:
     """How many pages have the prior's rate, and what those cost of which nothing is known."""
     once = int((seen < _FEWEST_VISITS).sum())
     if once:
         have = "was" if once == 1 else "were"
-        yield f"{once} of {counted(len(urls), 'page')} {have} seen less than twice: see why, prior."
+        how = "seen less than twice: see why, prior"
+        if isinstance(log, ChangeLog):
+            how = "watched for less than the time between two visits: their rates are the prior's"
+        yield f"{once} of {counted(len(log.urls), 'page')} {have} {how}."
     silent = seen == 0
     if silent.any():
         budget = told(f"{float(visits[silent].sum()) * DAY:.3g}", "visit")

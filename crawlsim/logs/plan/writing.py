@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawlsim.logs.plan.allocation import DAY, Limits
-from crawlsim.logs.plan.gone import Gone
 from crawlsim.logs.plan.quantities import duration, in_words
 from crawlsim.logs.plan.schedule import Schedule, interval_limits
 from crawlsim.logs.read.states import GONE, NEVER_ANSWERED, PAGE, REDIRECT, STATES
@@ -81,21 +80,22 @@ def _csv(schedule: Schedule, intervals: NDArray[Any]) -> str:
         schedule.urls.tolist(),
         intervals.tolist(),
         *((each * DAY).tolist() for each in (rates.rates, rates.low, rates.high)),
-        schedule.visits.tolist(),
+        repeat("") if schedule.of_changes else schedule.visits.tolist(),  # imagined ones else
         schedule.changes.tolist(),
         schedule.why,
         repeat(STATES[PAGE]),
     )
-    writer.writerows(heapq.merge(pages, _rows_of_gone(schedule.gone)))
+    writer.writerows(heapq.merge(pages, _rows_of_gone(schedule)))
     return stream.getvalue()
 
 
-def _rows_of_gone(gone: Gone) -> Iterator[tuple[Any, ...]]:
+def _rows_of_gone(schedule: Schedule) -> Iterator[tuple[Any, ...]]:
     """The URLs that are not planned: no rate is claimed of them, and never is an empty interval."""
+    gone = schedule.gone
     for url, seconds, visits, changes, state in zip(
         gone.urls.tolist(),
         gone.intervals.tolist(),
-        gone.visits.tolist(),
+        [""] * len(gone.urls) if schedule.of_changes else gone.visits.tolist(),
         gone.changes.tolist(),
         gone.states.tolist(),
         strict=True,
