@@ -511,6 +511,8 @@ def schedule(
     even: float | None = None,
     gone_after: int | None = None,
     recheck: str | None = None,
+    newborn: str | None = None,
+    active: str | None = None,
 ) -> Schedule:
     """How often each page of a crawl log is to be visited, and what that promises.
 
@@ -563,6 +565,12 @@ def schedule(
     recheck : str, optional
         Time between two looks at a URL that is gone, such as ``"30d"``, or "never"; default 90
         days.
+    newborn : str, optional
+        ``"7d:1d"``: a page that was first seen within a week of the end of the log is visited once
+        a day or more, before all else is paid.
+    active : str, optional
+        ``"08-20"``: hours, in UTC, in which pages are visited, at equal intervals of active time;
+        the intervals of the plan are calendar means, and the promise knows of the nights.
 
     Raises
     ------
@@ -570,9 +578,16 @@ def schedule(
         If a log cannot be read, or what is asked for cannot be kept.
     """
     from crawlsim.logs.plan import LogRequest, schedule_of
+    from crawlsim.logs.plan.hours import active_hours
     from crawlsim.logs.plan.quantities import duration, instant, visits_per_second
     from crawlsim.logs.plan.tables import of_site_keys
-    from crawlsim.logs.plan.writing import FORMATS, limits_in, refuse_parts_of, rule_for
+    from crawlsim.logs.plan.writing import (
+        FORMATS,
+        limits_in,
+        newborn_for,
+        refuse_parts_of,
+        rule_for,
+    )
     from crawlsim.logs.read import ChangeLog, VisitLog, read_logs
     from crawlsim.logs.read.states import GONE_AFTER
 
@@ -609,6 +624,8 @@ def schedule(
         even=even,
         gone_after=GONE_AFTER if gone_after is None else gone_after,
         recheck=_recheck(recheck),
+        newborn=None if newborn is None else newborn_for(newborn, out_format),
+        hours=None if active is None else active_hours(active),
     )
     if not isinstance(logs, VisitLog | ChangeLog):
         paths = [logs] if isinstance(logs, str | Path) else list(logs)

@@ -74,6 +74,8 @@ _UNPREDICTABLE = (
         "Errors or redirects in a row after which a URL is gone; default 3.",
         type=click.IntRange(1, 1_000_000),
     ),
+    option("--newborn T:T", "How long a page is new, and how often it is then visited: 7d:1d."),
+    option("--active HH-HH", "Hours of the day, UTC, in which pages are visited, such as 08-20."),
     option("--recheck T", "Time between two looks at a URL that is gone, or never; default 90d."),
     option(
         "--objective O",

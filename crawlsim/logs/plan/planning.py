@@ -31,6 +31,7 @@ from crawlsim.logs.fit.change_rates import (
 )
 from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import Limits, Worth
+from crawlsim.logs.plan.hours import ActiveHours
 from crawlsim.logs.read.gaps import YEAR, Gaps, window_starts
 from scenarios.arrays import Array
 
@@ -75,6 +76,8 @@ class Forecast:
         Of visits, next year's rate being uncertain.
     estimates : Estimates
         Rates over the whole log.
+    hours : ActiveHours, optional
+        In which visits take place; default always.
     """
 
     grid: Array
@@ -83,6 +86,13 @@ class Forecast:
     together: NDArray[np.uint8]
     worth: Worth
     estimates: Estimates
+    hours: ActiveHours | None = None
+
+    def cost(self, objective: str) -> Callable[[Array, Array], Array]:
+        """What a page costs by an objective, from its change rate and its visits per second."""
+        if self.hours is not None and objective in (of_nights := _costs_with(self.hours)):
+            return of_nights[objective]
+        return _COSTS[objective]
 
 
 def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int = 0) -> Forecast:
@@ -213,6 +223,11 @@ _COSTS: Mapping[str, Callable[[Array, Array], Array]] = {
 """Objective -> what a page costs, from its change rate and its visits per second."""
 
 
+def _costs_with(hours: ActiveHours) -> Mapping[str, Callable[[Array, Array], Array]]:
+    """The costs to which nights make a difference."""
+    return {"freshness": hours.stale_share, "delay": hours.delayed}
+
+
 def _changes(rates: Array, visits: Array) -> Array:
     return np.broadcast_to(rates, np.broadcast_shapes(rates.shape, visits.shape))
 
@@ -223,7 +238,7 @@ def expected_costs(forecast: Forecast, visits: Array, importance: Array, objecti
     Of "delay" it is the mean time from a change to the visit that finds it, over all changes; of
     the others the mean over pages.
     """
-    costs = _costs_of_draws(forecast, visits, importance, _COSTS[objective])
+    costs = _costs_of_draws(forecast, visits, importance, forecast.cost(objective))
     if objective == "delay":
         costs = costs / _costs_of_draws(forecast, visits, importance, _changes)
     return costs
@@ -236,7 +251,7 @@ def stale_shares(forecast: Forecast, visits: Array, importance: Array) -> Array:
     ----------
     forecast : Forecast
     visits : ndarray, shape (pages,)
-        Per second, at equal intervals.
+        Per second, at equal intervals of active time.
     importance : ndarray, shape (pages,)
         Weight of each page in the mean.
     """
@@ -281,8 +296,8 @@ def stale_of(
     forecast: Forecast, visits: Array, importance: Array, pages: NDArray[np.bool_]
 ) -> float:
     """Expected share of time for which some of the pages are out of date."""
-    draws = forecast.draws[pages]
-    return float(_means_of_draws(forecast.grid, draws, visits[pages], importance[pages]).mean())
+    of_some = (forecast.draws[pages], visits[pages], importance[pages])
+    return float(_means_of_draws(forecast.grid, *of_some, forecast.cost("freshness")).mean())
 
 
 def _means_of_draws(
@@ -290,7 +305,7 @@ def _means_of_draws(
     draws: NDArray[np.uint8],
     visits: Array,
     importance: Array,
-    cost: Callable[[Array, Array], Array] = stale_share,
+    cost: Callable[[Array, Array], Array],
 ) -> Array:
     """Weighted mean of the costs of pages for each draw of their rates, shape (DRAWS,)."""
     total = np.zeros(draws.shape[1])

@@ -15,6 +15,7 @@ from crawlsim.logs.fit.change_rates import Estimates, groups_of
 from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import DAY, Limits, most_possible, refuse_what_cannot_be
 from crawlsim.logs.plan.gone import RECHECK, Gone, recheck_rates
+from crawlsim.logs.plan.hours import ActiveHours
 from crawlsim.logs.plan.planning import (
     CAUTIOUS_SHARE,
     OBJECTIVES,
@@ -45,6 +46,7 @@ from crawlsim.logs.read.states import GONE_AFTER, PAGE, no_page_in, states_of
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.base import listed, one_of
+from scenarios.errors import MISSING
 from scenarios.text import counted, quantity, shortened
 
 MORE_BUDGET = 0.2
@@ -100,6 +102,11 @@ class LogRequest:
         Whether plans of earlier years are replayed.
     even : float, optional
         Share of the budget that is spread evenly, 0 to 1; default by the length of the log.
+    newborn : pair of float, optional
+        Seconds since its first sight for which a page is new, and the longest time between two
+        visits of it as long as it is.
+    hours : ActiveHours, optional
+        In which pages are visited; default always.
     gone_after : int
         Errors and redirects in a row after which a URL is gone.
     recheck : float
@@ -122,6 +129,8 @@ class LogRequest:
     objective: str = "freshness"
     backtest: bool = False
     even: float | None = None
+    newborn: tuple[float, float] | None = None
+    hours: ActiveHours | None = None
     gone_after: int = GONE_AFTER
     recheck: float = RECHECK
 
@@ -144,11 +153,18 @@ class LogRequest:
                 "--host-visits": bool(self.host_visits),
                 "--robots": bool(self.host_delays),
                 "--rule-for": bool(self.rules_for),
+                "--newborn": self.newborn is not None,
             }
             for option, is_given in others.items():
                 if is_given:
                     tiers = listed([in_words(each) for each in self.tiers])
                     raise ScenarioError("--tiers", tiers, f"does not go with {option}")
+        if self.newborn is not None and self.newborn[1] < self.shortest:
+            allowed = f"must be at least --min, {in_words(self.shortest)}"
+            raise ScenarioError("--newborn", in_words(self.newborn[1]), allowed)
+        if self.hours is not None and self.backtest:
+            allowed = "does not go with --active: it replays visits at all hours"
+            raise ScenarioError("--backtest", MISSING, allowed)
         if self.rule not in RULES:
             raise ScenarioError("--rule", self.rule, f"must be {one_of(self.rule, RULES)}")
         if self.objective not in OBJECTIVES:
@@ -180,12 +196,15 @@ class Schedule:
     estimates : Estimates
         Change rates per second over the whole log.
     visits, changes : ndarray of int, shape (pages,)
-        Observations of each page, the first included, and those that found another state.
+        Observations of each page, the first included, and those that found another state; of a log
+        of changes the visits that are imagined to see them, and all changes.
     even_share : float
         Of the budget, spread evenly.
     expected : mapping str -> Share, optional
         Stale share of the plan ("plan") and of other rules at the same budget; None where the log
         cannot be believed.
+    is_new : ndarray of bool, shape (pages,)
+        Pages that were first seen not long before the end of the log, if that was asked for.
     of_changes : bool
         Whether the log has exact times of changes.
     no_promise : str
@@ -219,6 +238,7 @@ class Schedule:
     importance: Array = field(repr=False)
     gaps: Gaps = field(repr=False)
     gone: Gone = field(repr=False)
+    is_new: NDArray[np.bool_] = field(repr=False)
     of_changes: bool = False
     no_promise: str = ""
     with_more: float | None = None
@@ -232,14 +252,23 @@ class Schedule:
     @property
     def why(self) -> list[str]:
         """Where each interval comes from, in a few words."""
-        seen = zip(self.visits.tolist(), self.changes.tolist(), strict=True)
+        watched = np.maximum(self.gaps.end - self.gaps.first, 0.0).tolist()
+        seen = zip(self.visits.tolist(), self.changes.tolist(), watched, strict=True)
         if self.of_changes:
-            watched = np.maximum(self.gaps.end - self.gaps.first, 0.0).tolist()
-            return [
-                reason_of_changes(changes, each)
-                for (_, changes), each in zip(seen, watched, strict=True)
-            ]
-        return [reason(visits, changes) for visits, changes in seen]
+            why = [reason_of_changes(changes, each) for _, changes, each in seen]
+        else:
+            why = [reason(visits, changes) for visits, changes, _ in seen]
+        for page in np.flatnonzero(self.is_new).tolist():
+            why[page] = f"newborn: first seen {in_words(watched[page])} before the end; {why[page]}"
+        return why
+
+    @property
+    def newborn(self) -> dict[str, Any] | None:
+        """How many pages are new and what they take, for JSON; None if it was not asked for."""
+        if self.asked.newborn is None:
+            return None
+        visits = float((1 / self.intervals[self.is_new]).sum()) * DAY
+        return {"pages": int(self.is_new.sum()), "visits_per_day": visits}
 
     @property
     def spent(self) -> float:
@@ -339,6 +368,7 @@ class Schedule:
             "expected_reason": self.no_promise or None,
             "savings": savings,
             "more_budget": more,
+            "newborn": self.newborn,
             "classes": self.of_classes if self.asked.classes else None,
             "backtest": tested,
             "notes": list(self.notes),
@@ -408,7 +438,7 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
     late = 0
     if asked.until is not None:
         log, late = log.up_to(asked.until)
-    log, gone, limits, host_names = _planned_pages(log, asked)
+    log, gone, limits, host_names, is_new = _planned_pages(log, asked)
     left = replace(asked, visits=limits.budget)
     pages = len(log.urls)
     interval = pages / left.visits
@@ -416,16 +446,20 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
     by = asked.longest_by
     if asked.tiers or asked.rules_for:
         by = "--tiers" if asked.tiers else "--rule-for or --max"
+    if is_new.any():
+        by = "--newborn" if np.isinf(asked.longest) else f"--newborn or {by}"
     refuse_what_cannot_be(limits, host_names, by)
     importance = _importance(log.urls, asked.weights)
     groups = groups_of(log.urls)
-    forecast = forecast_of(gaps, groups, 1 / interval)
+    forecast = replace(forecast_of(gaps, groups, 1 / interval), hours=asked.hours)
     windows = None
     even_share = even_share_of(gaps) if asked.even is None else asked.even
     if asked.backtest:
+        of_pages = interval_limits(asked, log.urls)
+        limits_then = _limits(limits.budget, of_pages, limits.host, limits.host_budgets)
 
         def tried(known: Gaps, some: NDArray[np.int64]) -> Trial:
-            own = _limits_of_some(limits, some, pages)
+            own = _limits_of_some(limits_then, some, pages)
             past = forecast_of(known, groups.of(some), 1 / interval)
             share = even_share_of(known) if asked.even is None else asked.even
             visits = _visits(past, importance[some], own, left, share)
@@ -445,7 +479,7 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
     doubt = _doubt(log, gaps, interval)
     return Schedule(
         urls=log.urls,
-        intervals=np.clip(1 / visits, *interval_limits(asked, log.urls)),
+        intervals=np.clip(1 / visits, *interval_limits(asked, log.urls, is_new)),
         estimates=forecast.estimates,
         visits=gaps.visits,
         changes=_changes(log, gaps),
@@ -463,6 +497,7 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
         importance=importance,
         gaps=gaps,
         gone=gone,
+        is_new=is_new,
         of_changes=isinstance(log, ChangeLog),
         no_promise=doubt.reason,
         notes=(
@@ -471,7 +506,8 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
             *_later_rows(late),
             *_doubts(gaps),
             *_of_gone(gone, pages, asked),
-            *_unheard(log.urls, gaps.visits, visits),
+            *_of_newborn(is_new, visits, asked),
+            *_unheard(log, gaps.visits, visits),
             *_unmatched(all_urls, host_names, asked),
         ),
     )
@@ -479,8 +515,9 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
 
 def _planned_pages(
     log: AnyLog, asked: LogRequest
-) -> tuple[AnyLog, Gone, Limits, NDArray[np.object_]]:
-    """The log of the pages to be planned, the other URLs, and what limits leave to the pages.
+) -> tuple[AnyLog, Gone, Limits, NDArray[np.object_], NDArray[np.bool_]]:
+    """The log of the pages to be planned, the other URLs, what limits leave to the pages, which
+    hosts there are, and which pages are new.
 
     Raises
     ------
@@ -490,7 +527,7 @@ def _planned_pages(
     hosts, host_names = _hosts(log.urls)
     states = np.zeros(len(log.urls), np.int8)
     visits = np.bincount(log.page, minlength=len(log.urls))
-    changes = np.zeros(len(log.urls), np.int64)
+    changes = np.maximum(visits - 1, 0)  # of times of changes the first one opens the watch
     if isinstance(log, VisitLog):
         states = states_of(log, asked.gone_after)
         changes = np.bincount(log.page[log.changed], minlength=len(log.urls))
@@ -515,9 +552,50 @@ def _planned_pages(
     gone = Gone(log.urls[others], states[others], visits[others], changes[others], intervals)
     kept = np.flatnonzero(is_planned)
     budgets = budgets - np.bincount(hosts[others], rates, len(budgets))
-    of_pages = interval_limits(asked, log.urls[kept])
+    log = log.of_pages(kept)
+    is_new = _are_new(log, asked)
+    of_pages = interval_limits(asked, log.urls, is_new)
     limits = _limits(asked.visits - gone.visits_per_second, of_pages, hosts[kept], budgets)
-    return log.of_pages(kept), gone, limits, host_names
+    return log, gone, limits, host_names, is_new
+
+
+def _are_new(log: AnyLog, asked: LogRequest) -> NDArray[np.bool_]:
+    """Which pages were first seen within the time for which they are new.
+
+    Raises
+    ------
+    ScenarioError
+        If the log covers no more than that.
+    """
+    is_new = np.zeros(len(log.urls), bool)
+    if asked.newborn is None or not len(log.time):
+        return is_new
+    age = asked.newborn[0]
+    end = float(log.time.max()) if asked.until is None else asked.until
+    covered = end - float(log.time.min())
+    if covered <= age:
+        allowed = f"the log covers {in_words(covered)}, in which no page can be told to be new"
+        raise ScenarioError("--newborn", in_words(age), allowed)
+    opening = np.flatnonzero(np.diff(log.page, prepend=-1))
+    is_new[log.page[opening]] = log.time[opening] > end - age
+    return is_new
+
+
+def _of_newborn(is_new: NDArray[np.bool_], visits: Array, asked: LogRequest) -> Iterator[str]:
+    """What pages take that are new."""
+    if asked.newborn is None:
+        return
+    age, every = map(in_words, asked.newborn)
+    number = int(is_new.sum())
+    are = "is" if number == 1 else "are"
+    note = f"{counted(number, 'page')} {are} new, first seen within {age} of the end"
+    if number:
+        takes = f"{float(visits[is_new].sum()) * DAY:.3g}"
+        budget = quantity(f"{asked.visits * DAY:.6g}", "visit")
+        note += f": a visit every {every} or more, paid first, takes {takes} of {budget} a day"
+    if asked.backtest:
+        note += "; the back-test leaves them to the plan"
+    yield f"{note}."
 
 
 def _later_rows(late: int) -> Iterator[str]:
@@ -574,12 +652,15 @@ def _doubts(gaps: Gaps) -> Iterator[str]:
         )
 
 
-def _unheard(urls: NDArray[np.object_], seen: NDArray[np.int64], visits: Array) -> Iterator[str]:
+def _unheard(log: AnyLog, seen: NDArray[np.int64], visits: Array) -> Iterator[str]:
     """How many pages have the prior's rate, and what those cost of which nothing is known."""
     once = int((seen < _FEWEST_VISITS).sum())
     if once:
         have = "was" if once == 1 else "were"
-        yield f"{once} of {counted(len(urls), 'page')} {have} seen less than twice: see why, prior."
+        how = "seen less than twice: see why, prior"
+        if isinstance(log, ChangeLog):
+            how = "watched for less than the time between two visits: their rates are the prior's"
+        yield f"{once} of {counted(len(log.urls), 'page')} {have} {how}."
     silent = seen == 0
     if silent.any():
         budget = quantity(f"{float(visits[silent].sum()) * DAY:.3g}", "visit")
@@ -666,12 +747,13 @@ def _in_tiers(visits: Array, asked: LogRequest) -> Array:
 
 
 def interval_limits(
-    asked: LogRequest, urls: NDArray[np.object_]
+    asked: LogRequest, urls: NDArray[np.object_], is_new: NDArray[np.bool_] | None = None
 ) -> tuple[float | Array, float | Array]:
     """The shortest and the longest interval that a page may have; of each, if they differ."""
     if asked.tiers:
         return min(asked.tiers), max(asked.tiers)
-    if not asked.rules_for:
+    newborn = asked.newborn if is_new is not None and is_new.any() else None
+    if not asked.rules_for and newborn is None:
         return asked.shortest, asked.longest
     shortest = np.full(len(urls), asked.shortest)
     longest = np.full(len(urls), asked.longest)
@@ -679,6 +761,10 @@ def interval_limits(
         some = fitting(pattern, urls)
         shortest[some] = least
         longest[some] = most
+    if newborn is not None:
+        assert is_new is not None
+        longest[is_new] = np.minimum(longest[is_new], newborn[1])
+        shortest[is_new] = np.minimum(shortest[is_new], newborn[1])
     return shortest, longest
 
 

@@ -71,6 +71,9 @@ def simulated_plan(schedule: Schedule, seed: int = 1) -> SimulatedPlan:
     The robot is always busy, each access takes the same time, and a page whose turn coincides with
     another's waits: the plan's equal intervals can only nearly be kept.
     """
+    if schedule.asked.hours is not None:
+        allowed = "does not go with --active: its robot has no nights"
+        raise ScenarioError("--simulate", MISSING, allowed)
     if schedule.expected is None:
         allowed = f"there is no promise to keep: {schedule.no_promise}"
         raise ScenarioError("--simulate", MISSING, allowed)

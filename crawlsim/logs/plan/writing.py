@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawlsim.logs.plan.allocation import DAY, Limits
-from crawlsim.logs.plan.gone import Gone
 from crawlsim.logs.plan.quantities import duration, in_words
 from crawlsim.logs.plan.schedule import Schedule, interval_limits
 from crawlsim.logs.read.states import GONE, NEVER_ANSWERED, PAGE, REDIRECT, STATES
@@ -81,21 +80,22 @@ def _csv(schedule: Schedule, intervals: NDArray[Any]) -> str:
         schedule.urls.tolist(),
         intervals.tolist(),
         *((each * DAY).tolist() for each in (rates.rates, rates.low, rates.high)),
-        schedule.visits.tolist(),
+        repeat("") if schedule.of_changes else schedule.visits.tolist(),  # imagined ones else
         schedule.changes.tolist(),
         schedule.why,
         repeat(STATES[PAGE]),
     )
-    writer.writerows(heapq.merge(pages, _rows_of_gone(schedule.gone)))
+    writer.writerows(heapq.merge(pages, _rows_of_gone(schedule)))
     return stream.getvalue()
 
 
-def _rows_of_gone(gone: Gone) -> Iterator[tuple[Any, ...]]:
+def _rows_of_gone(schedule: Schedule) -> Iterator[tuple[Any, ...]]:
     """The URLs that are not planned: no rate is claimed of them, and never is an empty interval."""
+    gone = schedule.gone
     for url, seconds, visits, changes, state in zip(
         gone.urls.tolist(),
         gone.intervals.tolist(),
-        gone.visits.tolist(),
+        [""] * len(gone.urls) if schedule.of_changes else gone.visits.tolist(),
         gone.changes.tolist(),
         gone.states.tolist(),
         strict=True,
@@ -124,8 +124,13 @@ def _scrapy(schedule: Schedule, intervals: NDArray[Any]) -> str:
     due = dict(zip(schedule.urls.tolist(), schedule.last_seen.tolist(), strict=True))
     end = schedule.gaps.end
     lines = []
+    hours = schedule.asked.hours
     for url, seconds in _seeds(schedule, intervals, "scrapy"):
-        moment = datetime.fromtimestamp(max(due.get(url, end) + seconds, end), UTC)
+        seen = due.get(url, end)
+        next_at = max(seen + seconds, end)
+        if hours is not None:  # an interval is a calendar mean of active time
+            next_at = hours.after(max(hours.after(seen, seconds * hours.length / DAY), end), 0.0)
+        moment = datetime.fromtimestamp(next_at, UTC)
         row = {"url": url, "next": moment.isoformat(timespec="seconds"), "interval": int(seconds)}
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
     return "".join(lines)
@@ -169,7 +174,7 @@ def intervals_in(schedule: Schedule, form: str) -> NDArray[Any]:
         return schedule.intervals
     if schedule.asked.tiers:
         return schedule.intervals / unit
-    shortest, longest = interval_limits(schedule.asked, schedule.urls)
+    shortest, longest = interval_limits(schedule.asked, schedule.urls, schedule.is_new)
     return whole_intervals(
         schedule.intervals / unit,
         np.rint(np.asarray(shortest) / unit),
@@ -220,6 +225,26 @@ def limits_in(form: str, shortest: float, longest: float | None) -> tuple[float,
     least = max(math.ceil(shortest / chosen.unit), 1)
     most = math.floor(min(longest / chosen.unit, chosen.largest))
     return least * chosen.unit, most * chosen.unit
+
+
+def newborn_for(text: str, form: str) -> tuple[float, float]:
+    """For how long a page is new and the longest time between its visits, from ``AGE:EVERY``.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not that.
+    """
+    age, colon, every = text.partition(":")
+    if not colon:
+        allowed = "must be two times, how long a page is new and how often it is visited: 7d:1d"
+        raise ScenarioError("--newborn", text, allowed)
+    seconds = [duration(each, "--newborn") for each in (age, every)]
+    least, most = limits_in(form, 0.0, seconds[1])
+    if seconds[0] < seconds[1] or most < least or not most:
+        allowed = "must have the longer time first, and a time between visits that the format knows"
+        raise ScenarioError("--newborn", text, allowed)
+    return seconds[0], most
 
 
 def rule_for(text: str, form: str) -> tuple[str, float, float]:

@@ -180,10 +180,18 @@ def test_change_times_make_a_schedule(log: str, crawlsim: Any) -> None:
     dates = np.datetime_as_string(site.time.astype("datetime64[s]"))
     lines = [f"{site.urls[page]},{date}" for page, date in zip(site.page, dates, strict=True)]
     Path("changes.csv").write_text("\n".join(["page,time", *lines]))
+    Path("weights.csv").write_text(f"url,weight\n{site.urls[7]},0\n{site.urls[8]},1\n")
     asked = ("--kind", "changes", "--until", "2022-01-01", "--visits", "1/day", "--out", "plan.csv")
+    asked += ("--weights", "weights.csv")
     code, _, err = crawlsim("schedule", "changes.csv", *asked)
     assert code == 0, err
-    assert len(plan_in("plan.csv")) == 30
+    plan = plan_in("plan.csv")
+    assert len(plan) == 30
+    assert {row["visits"] for row in plan.values()} == {""}  # such a log holds none
+    until = np.datetime64("2022-01-01", "s").astype(float)
+    unvisited = plan[site.urls[7]]
+    assert unvisited["interval_seconds"] == ""
+    assert int(unvisited["changes"]) == (site.time[site.page == 7] <= until).sum() - 1
     Path("visits.csv").write_text("page,time,digest\na,2020-01-01,x\na,2021-01-01,x\n")
     code, _, err = crawlsim("schedule", "visits.csv", *asked[:2], *asked[4:6], "--out", "p.csv")
     assert code == 0, err
