@@ -459,7 +459,10 @@ def comparison_table(
     Of very many pages also the bounds that the exact values reach go without saying.
     """
     title = f"{_titled(scenario, changes)}: {_coloured(verdict)}"
-    title += f" ({scope})" if scope and verdict == "agrees" else ""
+    if verdict == "not judged":
+        title += ": no exact formula covers it; `solve` says why"
+    elif scope and verdict == "agrees":
+        title += f" ({scope})"
     numbers = (">predicted", ">estimated", ">± SE", ">z", ">detectable")
     table = new_table(title, "measure", *numbers, "|unit", "|verdict", ">needs")
     ordered = sorted(_once(rows), key=lambda each: each.verdict == "not judged")
@@ -544,8 +547,6 @@ def summary_lines(
     sources = dict.fromkeys(row.source for row in rows if row.predicted == row.predicted)
     if sources:
         yield f"predicted by {'; '.join(sources)}"
-    if verdict == "not judged":
-        yield f"no exact formula covers {scenario.name}; `solve` says why"
 
 
 def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:

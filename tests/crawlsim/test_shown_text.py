@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from crawlsim.cli.output import comparison_table
 from crawlsim.logs.read.page_names import spelled
+from scenarios import load
 from scenarios.text import counted, quantity, visible
 
 CRAWLSIM = [sys.executable, "-m", "crawlsim"]
@@ -162,3 +164,9 @@ def test_one_of_a_thing_is_singular() -> None:
         "1.5 visits",
         "1,000 rules",
     ]
+
+
+def test_a_check_without_a_formula_says_so_in_its_first_line() -> None:
+    table = comparison_table(load("one-robot"), [], "not judged")
+    words = str(table.title).replace("[dim]", "").replace("[/dim]", "")
+    assert words == "one-robot: not judged: no exact formula covers it; `solve` says why"
