@@ -42,7 +42,8 @@ from crawlsim.logs.read.columns import DATE_FORM
 from crawlsim.logs.read.doubt import Doubt, always_changed, doubt_of
 from crawlsim.logs.read.gaps import YEAR, Gaps, gaps_of_changes, gaps_of_visits
 from crawlsim.logs.read.log import ChangeLog, VisitLog
-from crawlsim.logs.read.states import GONE_AFTER, PAGE, no_page_in, states_of
+from crawlsim.logs.read.page_names import site_key
+from crawlsim.logs.read.states import GONE_AFTER, PAGE, REDIRECT, no_page_in, states_of
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.base import listed, one_of
@@ -57,6 +58,7 @@ _RAREST = 1e-6
 """Of the mean, visits of a page that a rule would never visit; every interval is a number."""
 _FEW_LATE = 0.001
 _LONGEST_NAME = 80
+_MOVED_SHARE = 0.1
 
 AnyLog = VisitLog | ChangeLog
 
@@ -506,6 +508,7 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
             *_later_rows(late),
             *_doubts(gaps),
             *_of_gone(gone, pages, asked),
+            *_other_spellings(gone, log.urls),
             *_of_newborn(is_new, visits, asked),
             *_unheard(log, gaps.visits, visits),
             *_unmatched(all_urls, host_names, asked),
@@ -627,6 +630,21 @@ def _of_gone(gone: Gone, pages: int, asked: LogRequest) -> Iterator[str]:
         f"{counted(total, 'URL')} {are}: {which}. {spent}, and no promise rests on them; spread "
         f"evenly they would have taken {even:.3g}."
     )
+
+
+def _other_spellings(gone: Gone, urls: NDArray[np.object_]) -> Iterator[str]:
+    """Whether many redirects are spellings of pages of the plan, as after a move to https."""
+    redirects = gone.urls[gone.states == REDIRECT].tolist()
+    if len(redirects) < max(_MOVED_SHARE * len(urls), 1):
+        return
+    keys = set(map(site_key, urls.tolist()))
+    moved = sum(site_key(url) in keys for url in redirects)
+    if moved >= max(_MOVED_SHARE * len(urls), 1):
+        are = "is a redirect and a spelling" if moved == 1 else "are redirects and spellings"
+        yield (
+            f"{counted(moved, 'URL')} {are} of pages that are planned (http and https, www.): with "
+            "--pages site-key what was seen of them counts too."
+        )
 
 
 def _doubt(log: AnyLog, gaps: Gaps, interval: float) -> Doubt:

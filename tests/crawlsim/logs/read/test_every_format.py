@@ -228,6 +228,25 @@ def test_urls_that_only_lead_elsewhere_are_no_pages(form: str, tmp_path: Path) -
             read(files(form, visits, tmp_path))
 
 
+@pytest.mark.parametrize("form", EVERY)
+def test_a_move_to_https_says_how_the_history_is_kept(form: str, tmp_path: Path) -> None:
+    """Half of the watch under http, half under https, and a week of 503 in it."""
+    late = [v._replace(time=v.time + timedelta(days=20)) for v in answers("calm", *["200"] * 4)]
+    visits = [v._replace(url=v.url.replace("https", "http")) for v in answers("calm", *["200"] * 4)]
+    moved = [visits[0]._replace(time=at(day), status="301") for day in (10, 12, 14)]
+    outage = [late[0]._replace(time=at(day), status="503") for day in range(24, 31)]
+    last = late[0]._replace(time=at(40), digest=digest(9))
+    paths = files(form, [*visits, *moved, *late, *outage, last], tmp_path)
+    plan = schedule_of(read_logs(paths), Asked(1 / DAY))
+    assert seen(plan) == {"calm": (5, 1)}
+    assert plan.gone.record()["redirect"] == 1
+    assert any("with --pages site-key what was seen of them counts too" in n for n in plan.notes)
+    joined = schedule_of(read_logs(paths, pages="site-key"), Asked(1 / DAY))
+    assert seen(joined) == {"calm": (9, 1)}
+    assert not joined.gone.record()["redirect"]
+    assert not any("site-key" in note for note in joined.notes)
+
+
 @pytest.mark.parametrize("form", OF_ARCHIVES)
 def test_a_revisit_of_a_redirect_is_one(form: str, tmp_path: Path) -> None:
     moved = Visit(SITE, at(0), "301", FIRST)
