@@ -38,6 +38,9 @@ from scenarios.arrays import Array
 DRAWS = 240
 """Posterior draws of each change rate; a whole number of them for each number of windows."""
 
+_DRAWS_OF_MANY = 60
+"""The same of each page by itself where there are too many to draw them together."""
+
 EVEN_SHARE = 0.25
 """Of the budget, spread evenly over the pages where a log is long enough."""
 
@@ -65,9 +68,9 @@ class Forecast:
     ----------
     grid : ndarray, shape (points,)
         Change rates per second.
-    draws : ndarray of int, shape (pages, DRAWS)
+    draws : ndarray of int, shape (pages, draws)
         Draws of next year's rate of each page, as indices into `grid`; the first of them are by the
-        shortest window, and so on. Of many pages each is drawn by itself.
+        shortest window, and so on. Of many pages each is drawn by itself, and fewer times.
     sampled : ndarray of int, shape (some,)
         Pages, all of them where they are not too many.
     together : ndarray of int, shape (some, DRAWS)
@@ -120,7 +123,8 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
     priors = fitted_priors(gaps, groups, grid, whole, shapes)
     log_visits = allocation.visit_grid(visits_of_a_page)
     values = np.empty((gaps.pages, len(log_visits)), np.float32)
-    draws = np.empty((gaps.pages, DRAWS), np.uint8)
+    alone = _DRAWS_OF_MANY
+    draws = np.empty((gaps.pages, alone), np.uint8)
     every = Estimates(*(np.empty(gaps.pages) for _ in range(3)))
     rng = np.random.default_rng(seed)
     for pages, rows in gaps.blocks(MOST_PAGES, MOST_GAPS):
@@ -133,7 +137,7 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
         of_all = by_window.pop()
         values[pages] = allocation.values_of_visits(np.mean(by_window, axis=0), grid, log_visits)
         for index, weights in enumerate(by_window):
-            own = slice(index * DRAWS // len(starts), (index + 1) * DRAWS // len(starts))
+            own = slice(index * alone // len(starts), (index + 1) * alone // len(starts))
             draws[pages, own] = stratified(weights, own.stop - own.start, rng)
         every.take(pages, block_estimates(of_all, grid, some, pages, priors[-1]))
     sample = sampled(gaps.pages)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 import sim
-from crawlsim.logs.plan.planning import DRAWS, stale_share, stale_shares
+from crawlsim.logs.plan.planning import stale_share, stale_shares
 from crawlsim.logs.plan.schedule import Schedule
 from scenarios import ScenarioError, scenario_from
 from scenarios.errors import MISSING
@@ -84,7 +84,7 @@ def simulated_plan(schedule: Schedule, seed: int = 1) -> SimulatedPlan:
     importance = schedule.importance[pages] / schedule.importance[pages].sum()
     expected = []
     simulated = []
-    for draw in np.linspace(0, DRAWS - 1, _DRAWS).astype(int).tolist():
+    for draw in np.linspace(0, schedule.forecast.draws.shape[1] - 1, _DRAWS).astype(int).tolist():
         rates = schedule.forecast.grid[schedule.forecast.draws[pages, draw]]
         expected.append(float(importance @ stale_share(rates, visits)))
         scenario = scenario_from(
