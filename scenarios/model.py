@@ -1,4 +1,4 @@
-"""A scenario decoded once: what the system is, as both sides read it.
+"""Robots and queue of a scenario, decoded once, as both sides read them.
 
 The file says some things in words, and leaves some out; here each is a small frozen class that says
 what it means, so that whoever asks for it cannot forget a case. What follows from it, a draw or a

@@ -1,4 +1,4 @@
-"""Sojourn times where pages are not served in their order, or where a full buffer pushes out.
+"""Sojourn times under last come first served, and with push-out.
 
 Then what is delivered later matters to a page: it is followed together with the number of waiting
 pages that are older, and of those that are newer.

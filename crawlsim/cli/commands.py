@@ -224,7 +224,7 @@ def _show_verdicts(answers: list[Answer], changes: tuple[str, ...], every: bool)
         else:
             table = estimate_table(each.results, scenario, changes, every)
         show_table(table, OPTIONAL_COLUMNS, opening_lines(scenario, each.results))
-        for line in summary_lines(scenario, rows, each.verdict, each.results):
+        for line in summary_lines(scenario, rows, each.results):
             click.echo(f"  {line}")
         for line in quantile_lines(scenario, each.predictions, each.not_applicable):
             click.echo(f"  {line}")

@@ -529,7 +529,7 @@ def _without_reached_bounds(rows: Sequence[Comparison]) -> Iterator[Comparison]:
 
 
 def summary_lines(
-    scenario: Scenario, rows: Sequence[Comparison], verdict: str, results: Results
+    scenario: Scenario, rows: Sequence[Comparison], results: Results
 ) -> Iterator[str]:
     """What to do about an inconclusive verdict, and what was compared with which formulas."""
     yield from _remedies(rows, results.count)

@@ -155,7 +155,7 @@ def test_the_advice_is_a_longer_window_not_more_replications() -> None:
     scenario = SHORT["robots in step"]
     results = sim.run(scenario)
     short = [row for row in verdicts(scenario) if row.window_too_short]
-    lines = list(summary_lines(scenario, short, "inconclusive", results))
+    lines = list(summary_lines(scenario, short, results))
     assert lines[0] == "8 rows inconclusive: the window is too short: lengthen run.horizon"
     assert not any("replications" in line for line in lines)
 

@@ -1,4 +1,4 @@
-"""URLs that are no longer pages: what answers without a content say, and what revisits cost."""
+"""URLs that are no longer pages (`crawlsim.logs.read.states` decides which), and their revisits."""
 
 from __future__ import annotations
 

@@ -620,11 +620,11 @@ def test_a_run_far_too_short_is_said_first_and_every_open_row_has_its_advice() -
         replace(row, predicted=2.0, replications_needed=None, warmup_too_short=True),
         replace(row, predicted=3.0, replications_needed=20),
     ]
-    lines = list(summary_lines(queue(), rows, "inconclusive", found))[:3]
+    lines = list(summary_lines(queue(), rows, found))[:3]
     assert [line.split(":")[0] for line in lines] == ["1 row inconclusive"] * 3
     assert "--replications 20, with the longer warm-up" in lines[2]
     rows[2] = replace(rows[2], replications_needed=1001)
-    lines = list(summary_lines(queue(), rows, "inconclusive", found))[:3]
+    lines = list(summary_lines(queue(), rows, found))[:3]
     assert lines[0].startswith("3 rows inconclusive: the run is far too short")
     assert "the window" in lines[1]
     assert "the warm-up" in lines[2]
@@ -660,5 +660,5 @@ def test_what_a_million_replications_do_not_settle_is_too_rare() -> None:
     row = only([exact("sojourn_time", 1.0)], found)
     assert row.too_rare
     assert row.replications_needed is None
-    (line, *_) = summary_lines(load("one-robot"), [row], "inconclusive", found)
+    (line, *_) = summary_lines(load("one-robot"), [row], found)
     assert line == "1 row inconclusive: more than a simulation can count; see `crawlsim rare`"

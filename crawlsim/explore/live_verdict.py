@@ -1,4 +1,4 @@
-"""The verdicts of those who watch: they remember whether a band was ever left."""
+"""Agrees, disagrees or not yet: the verdict of the live page, which remembers every band left."""
 
 from __future__ import annotations
 
