@@ -136,7 +136,7 @@ def test_the_simulation_counts_the_same(rules: dict[str, Any]) -> None:
     results = sim.run(scenario)
     names = ["loss_rate", "throughput", "control_cost", *(f"{name}_probability" for name in NAMES)]
     for name in names:
-        row = results.find(name)
+        row = results.rows.find(name)
         if row is not None and (name, None) in found and row.standard_error > 0:
             assert row.standard_error < 0.03 * row.estimate, name
             z = (row.estimate - found[name, None]) / row.standard_error
