@@ -61,6 +61,7 @@ def test_a_log_of_changes_tells_changes_and_how_long_pages_were_watched() -> Non
     assert early.why == ["2 changes in 2.19 years", "no change in 700 days", "prior: not watched"]
 
 
+@pytest.mark.by_day("visits")
 @pytest.mark.parametrize("kind", ["visits", "changes"])
 @pytest.mark.statistical
 def test_a_plan_pays_in_the_years_that_follow(kind: str) -> None:
@@ -342,6 +343,7 @@ def test_an_objective_is_reached_at_the_true_rates(objective: str) -> None:
     assert expected[f"{objective}_low"] < reached < expected[f"{objective}_high"]
 
 
+@pytest.mark.by_day("delay")
 @pytest.mark.parametrize("objective", ["delay", "harmonic"])
 def test_an_objective_is_back_tested_by_its_own_cost(objective: str) -> None:
     """Steady pages, three years of weekly visits: promised and paid are what the plan saves."""
