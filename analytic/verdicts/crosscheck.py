@@ -318,7 +318,7 @@ def compare(
 
 
 class Sight(NamedTuple):
-    """What one look at a run that is watched says of a prediction.
+    """What one look at a running simulation says of a prediction.
 
     Attributes
     ----------
@@ -339,11 +339,11 @@ def look_at_predictions(
     tolerance: float = RELATIVE_TOLERANCE,
     prices: Mapping[str, float] | None = None,
 ) -> list[Sight]:
-    """What a run that is watched says of predictions: the errors and limits are those of `compare`.
+    """What one look at a running simulation says of predictions, with the errors of `compare`.
 
     Instead of the p-values of one look there are bands that may be looked at after every
-    replication. A small share is not called right because all small shares are alike: only a
-    prediction of 0 has a tolerance that is not a part of it.
+    replication. There is no floor for small shares: only a prediction of 0, which has no part,
+    has an absolute tolerance.
 
     Parameters
     ----------
