@@ -10,7 +10,7 @@ folders and hosts is summed exactly.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -156,10 +156,8 @@ def log_likelihoods(gaps: Gaps, pages: slice, grid: Array, starts: Sequence[floa
         length = length[changed].astype(np.float32)
         for first in range(0, len(page), MOST_GAPS):
             part = slice(first, first + MOST_GAPS)
-            some = page[part]
             logs = np.log(-np.expm1(-np.outer(length[part], single)))
-            opening = np.flatnonzero(np.diff(some, prepend=-1))
-            total[some[opening]] += np.add.reduceat(logs, opening)
+            total += _sums(logs, page[part], number)
         result.append(total.copy())
     return result
 
@@ -251,13 +249,25 @@ def _spread(sd: float, means: int, step: float = _STEP) -> Array:
     return _normalised(-(apart**2) / (2 * sd**2))
 
 
+@cache
+def _log_spread(sd: float, means: int, step: float) -> Array:
+    """Logarithms of the same."""
+    result: Array = np.log(np.maximum(_spread(sd, means, step), _TINY))
+    return result
+
+
+@cache
+def _spreads(sds: tuple[float, ...], means: int, step: float) -> Array:
+    """Probability of each mean below, for each spread and each mean above, side by side."""
+    return np.hstack([_spread(sd, means, step).T for sd in sds])
+
+
 def _above(of_each: Array, *sds: float, step: float = _STEP) -> list[Array]:
     """Log-likelihoods of the mean above for each spread, from those of folders or hosts.
 
     All spreads are one product of matrices, since many small ones would take far longer.
     """
-    means = of_each.shape[1]
-    together = _product_with(of_each, np.hstack([_spread(sd, means, step).T for sd in sds]))
+    together = _product_with(of_each, _spreads(sds, of_each.shape[1], step))
     return np.split(together, len(sds), axis=1)
 
 
@@ -276,9 +286,8 @@ def means_of_folders(of_folder: Array, groups: Groups, hierarchy: Hierarchy) -> 
 
 def _sums(rows: Array, index: NDArray[np.int64], number: int) -> Array:
     """Sums of the rows of each index, shape (number, columns)."""
-    pick = sparse.csr_array(
-        (np.ones(len(index)), (index, np.arange(len(index)))), shape=(number, len(index))
-    )
+    ones = np.ones(len(index), rows.dtype)
+    pick = sparse.csc_array((ones, index, np.arange(len(index) + 1)), shape=(number, len(index)))
     result: Array = pick @ rows
     return result
 
@@ -315,15 +324,11 @@ def fitted_hierarchy(logs: Array, groups: Groups, grid: Array, largest_shape: fl
     The spreads have normal priors of their logarithms, with mean 0 and variance 2: with one host
     or one folder nothing else would hold them.
     """
-    likelihood = _scaled_likelihood(logs)
-    tried = []
-    evidence = []
-    for shape in (each for each in _SHAPES if each <= largest_shape):
-        for tree in _trees(likelihood, groups, rates_given_means(shape, grid, grid), shape):
-            tried.append(tree.hierarchy)
-            # every mean of all is as likely
-            evidence.append(float(special.logsumexp(tree.of_all)) - tree.penalty)
-    mean = _normalised(np.array(evidence)) @ np.log(tried)
+    shapes = [shape for shape in _SHAPES if shape <= largest_shape]
+    given = {shape: rates_given_means(shape, grid, grid) for shape in shapes}
+    trees = _trees(_scaled_likelihood(logs), groups, given)
+    as_likely = {shape: np.zeros(len(grid)) for shape in _SHAPES}
+    mean = _posterior_of(trees, as_likely) @ np.log([tree.hierarchy for tree in trees])
     return Hierarchy(*np.exp(mean).tolist())
 
 
@@ -347,11 +352,19 @@ class _Tree(NamedTuple):
         _, folders, hosts = self.hierarchy
         number = len(self.of_all)
         top = _quantiles(_normalised(self.of_all + prior)[None], shares.top)[0]
-        above = np.log(np.maximum(_spread(hosts, number, self.step)[top], _TINY))
+        above = _log_spread(hosts, number, self.step)[top]
         host = _quantiles(_normalised(above + self.of_host), shares.hosts)
-        spread = np.log(np.maximum(_spread(folders, number, self.step), _TINY))
+        spread = _log_spread(folders, number, self.step)
         below = _normalised(spread[host[groups.host]] + self.of_folder)
         return _quantiles(below, shares.folders)
+
+
+def _posterior_of(trees: Sequence[_Tree], of_mean: Mapping[float, Array]) -> Array:
+    """Posterior probability of each hierarchy, given for each shape the logarithm of the prior of
+    the mean of all.
+    """
+    of_all = np.array([tree.of_all + of_mean[tree.hierarchy[0]] for tree in trees])
+    return _normalised(np.logaddexp.reduce(of_all, axis=1) - [tree.penalty for tree in trees])
 
 
 class _Shares(NamedTuple):
@@ -383,19 +396,44 @@ def _quantiles(weights: Array, shares: Array) -> NDArray[np.int64]:
 
 
 def _trees(
-    likelihood: NDArray[np.float32], groups: Groups, given: NDArray[np.float32], shape: float
-) -> Iterator[_Tree]:
-    """The hierarchies of one shape, with each spread of folders and of hosts that there can be."""
-    step = _STEP * given.shape[1] / len(given)
-    number_of_hosts = int(groups.host.max()) + 1
-    of_page = np.log(_of_page(likelihood, given))
-    of_folder = _sums(of_page, groups.folder, len(groups.host))
-    of_folders = _SPREADS if len(groups.host) > number_of_hosts else (1.0,)
-    of_hosts = _SPREADS if number_of_hosts > 1 else (1.0,)
-    for folders, above in zip(of_folders, _above(of_folder, *of_folders, step=step), strict=True):
-        of_host = _sums(above, groups.host, number_of_hosts)
-        for hosts, of_each in zip(of_hosts, _above(of_host, *of_hosts, step=step), strict=True):
-            yield _Tree((shape, folders, hosts), of_folder, of_host, of_each.sum(axis=0), step)
+    likelihood: NDArray[np.float32], groups: Groups, given: Mapping[float, NDArray[np.float32]]
+) -> list[_Tree]:
+    """The hierarchies of each shape, with each spread of folders and of hosts that there can be.
+
+    All shapes go through one product of matrices with their folders, and one with their hosts.
+    """
+    shapes = len(given)
+    means, points = next(iter(given.values())).shape
+    step = _STEP * points / means
+    hosts = int(groups.host.max()) + 1
+    of_folders = _SPREADS if len(groups.host) > hosts else (1.0,)
+    of_hosts = _SPREADS if hosts > 1 else (1.0,)
+    of_folder = np.concatenate(
+        [
+            _sums(np.log(_of_page(likelihood, each)), groups.folder, len(groups.host))
+            for each in given.values()
+        ]
+    )
+    host = (groups.host + hosts * np.arange(shapes)[:, None]).ravel()
+    of_host = np.concatenate(
+        [_sums(above, host, hosts * shapes) for above in _above(of_folder, *of_folders, step=step)]
+    )
+    above_hosts = np.stack(_above(of_host, *of_hosts, step=step))
+    of_all = above_hosts.reshape(len(of_hosts), len(of_folders), shapes, hosts, means).sum(axis=3)
+    of_folder = of_folder.reshape(shapes, -1, means)
+    of_host = of_host.reshape(len(of_folders), shapes, hosts, means)
+    return [
+        _Tree(
+            (shape, between_folders, between_hosts),
+            of_folder[s],
+            of_host[f, s],
+            of_all[h, f, s],
+            step,
+        )
+        for s, shape in enumerate(given)
+        for f, between_folders in enumerate(of_folders)
+        for h, between_hosts in enumerate(of_hosts)
+    ]
 
 
 def _prior_of_mean(shape: float, grid: Array, gap: float) -> Array:
@@ -414,26 +452,31 @@ def _prior_of_mean(shape: float, grid: Array, gap: float) -> Array:
 
 
 def joint_draws(
-    logs: Array, groups: Groups, grid: Array, gap: float, number: int, rng: np.random.Generator
+    logs: Sequence[Array],
+    groups: Groups,
+    grid: Array,
+    gap: float,
+    number: int,
+    rng: np.random.Generator,
 ) -> NDArray[np.uint8]:
     """Draws of the rates of all pages together, as indices into the grid.
 
     Parameters
     ----------
-    logs : ndarray, shape (pages, points)
-        Log-likelihoods.
+    logs : sequence of ndarray, shape (pages, points)
+        Log-likelihoods of each window of the log.
     groups : Groups
         Of these pages.
     grid : ndarray, shape (points,)
     gap : float
         Seconds between two visits of a page, on average.
     number : int
-        Of the draws.
+        Of the draws by one window.
     rng : Generator
 
     Returns
     -------
-    ndarray of int, shape (pages, number)
+    ndarray of int, shape (pages, windows * number)
 
     Notes
     -----
@@ -444,27 +487,22 @@ def joint_draws(
     folders they know the mean far better than a step of the grid of rates, so that the means have a
     finer one: else a shape would count by how near its means are to what was seen.
     """
-    likelihood = _scaled_likelihood(logs)
     finer = _FINER if len(groups.host) <= _FEW_FOLDERS else 1
     means = grid[0] * np.exp(_STEP / finer * np.arange(finer * len(grid)))
     priors = {shape: _prior_of_mean(shape, means, gap) for shape in _SHAPES}
     given = {shape: rates_given_means(shape, grid, means) for shape in _SHAPES}
-    trees = [tree for shape in _SHAPES for tree in _trees(likelihood, groups, given[shape], shape)]
-    evidence = [
-        float(special.logsumexp(tree.of_all + priors[tree.hierarchy[0]])) - tree.penalty
-        for tree in trees
-    ]
-    ends = np.cumsum(_normalised(np.array(evidence)))
-    asked = (np.arange(number) + rng.random()) / number
-    places = np.minimum(np.searchsorted(ends, asked), len(ends) - 1)
-    shares = _shares_of_draws(groups, number, rng)
-    drawn = np.empty((len(logs), number), np.uint8)
-    for draw, place in enumerate(places.tolist()):
-        shape = trees[place].hierarchy[0]
-        of_folders = trees[place].means(groups, priors[shape], shares[draw])
-        weights = likelihood * given[shape][of_folders][groups.folder]
-        drawn[:, draw] = _quantiles(weights, shares[draw].pages)
-    return drawn
+    drawn = []
+    for likelihood in map(_scaled_likelihood, logs):
+        trees = _trees(likelihood, groups, given)
+        ends = np.cumsum(_posterior_of(trees, priors))
+        asked = (np.arange(number) + rng.random()) / number
+        places = np.minimum(np.searchsorted(ends, asked), len(ends) - 1)
+        for place, shares in zip(places, _shares_of_draws(groups, number, rng), strict=True):
+            shape = trees[place].hierarchy[0]
+            of_folders = trees[place].means(groups, priors[shape], shares)
+            weights = likelihood * given[shape][of_folders][groups.folder]
+            drawn.append(_quantiles(weights, shares.pages).astype(np.uint8))
+    return np.stack(drawn, axis=1)
 
 
 def stratified(weights: Array, number: int, rng: np.random.Generator) -> NDArray[np.uint8]:

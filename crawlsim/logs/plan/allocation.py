@@ -272,7 +272,7 @@ class Worth:
         return result
 
     def _log_visits_of(self, values: NDArray[np.float32], prices: Array) -> Array:
-        above = (values > prices[:, None]).sum(axis=1)
+        above = np.count_nonzero(values > prices[:, None].astype(np.float32), axis=1)
         right = np.clip(above, 1, len(self.log_visits) - 1)
         row = np.arange(len(prices))
         before = values[row, right - 1].astype(float)

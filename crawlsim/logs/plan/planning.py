@@ -135,7 +135,8 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
             posterior(prior, each, folder) for prior, each in zip(priors, logs, strict=True)
         ]
         of_all = by_window.pop()
-        values[pages] = allocation.values_of_visits(np.mean(by_window, axis=0), grid, log_visits)
+        mean = sum(by_window[1:], by_window[0]) / len(starts)
+        values[pages] = allocation.values_of_visits(mean, grid, log_visits)
         for index, weights in enumerate(by_window):
             own = slice(index * alone // len(starts), (index + 1) * alone // len(starts))
             draws[pages, own] = stratified(weights, own.stop - own.start, rng)
@@ -146,10 +147,7 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
     shared = groups.of(sample)
     of_sample = log_likelihoods(gaps.of(sample), slice(0, len(sample)), grid, starts)
     number = DRAWS // len(starts)
-    together = np.concatenate(
-        [joint_draws(each, shared, grid, gaps.interval, number, rng) for each in of_sample],
-        axis=1,
-    )
+    together = joint_draws(of_sample, shared, grid, gaps.interval, number, rng)
     if len(sample) == gaps.pages:
         draws = together
     return Forecast(grid, draws, sample, together, Worth(log_visits, values), every)

@@ -26,6 +26,7 @@ from scenarios.arrays import Array
 from scenarios.text import quantity
 
 _NEXT_TO_NOTHING = 1e-3
+_AT_ONCE = 10_000
 
 HEADER = (
     "url",
@@ -77,16 +78,22 @@ def _csv(schedule: Schedule, intervals: NDArray[Any]) -> str:
     writer.writerow(HEADER)
     rates = schedule.estimates
     pages = zip(
-        schedule.urls.tolist(),
-        intervals.tolist(),
-        *((each * DAY).tolist() for each in (rates.rates, rates.low, rates.high)),
-        repeat("") if schedule.of_changes else schedule.visits.tolist(),  # imagined ones else
-        schedule.changes.tolist(),
+        _values(schedule.urls),
+        _values(intervals),
+        *(_values(each * DAY) for each in (rates.rates, rates.low, rates.high)),
+        repeat("") if schedule.of_changes else _values(schedule.visits),  # imagined ones else
+        _values(schedule.changes),
         schedule.why,
         repeat(STATES[PAGE]),
     )
     writer.writerows(heapq.merge(pages, _rows_of_gone(schedule)))
     return stream.getvalue()
+
+
+def _values(column: NDArray[Any]) -> Iterator[Any]:
+    """One after the other as Python has them; all at once those of a million pages fill memory."""
+    for first in range(0, len(column), _AT_ONCE):
+        yield from column[first : first + _AT_ONCE].tolist()
 
 
 def _rows_of_gone(schedule: Schedule) -> Iterator[tuple[Any, ...]]:

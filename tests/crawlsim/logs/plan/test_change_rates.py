@@ -249,7 +249,7 @@ def test_shapes_do_not_count_by_where_the_grid_lies() -> None:
         )
         grid = rate_grid(gaps)
         (logs,) = log_likelihoods(gaps, slice(0, pages), grid, [0.0])
-        drawn = joint_draws(logs, alone, grid, 1.0, 240, np.random.default_rng(0))
+        drawn = joint_draws([logs], alone, grid, 1.0, 240, np.random.default_rng(0))
         of_draws = stale_share(grid[drawn], np.array(0.2)).mean(axis=0) / changed
         stale.append(float(np.median(of_draws)))
     assert (np.diff(stale) < 0).all()
