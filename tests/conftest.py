@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+
+# Before numpy is imported: each worker has one core, on which further threads would only spin.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import signal
 from collections import Counter
 from typing import Any

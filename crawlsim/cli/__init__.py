@@ -39,8 +39,8 @@ def main(arguments: list[str] | None = None) -> None:
     _require_memory()
     if arguments is None:
         gc.set_threshold(_SELDOM)
-    if "schedule" in (sys.argv[1:] if arguments is None else arguments):
-        # Its products are of small blocks, on which the threads of BLAS would only spin.
+    if {"fit", "schedule"}.intersection(sys.argv[1:] if arguments is None else arguments):
+        # Their products are of small blocks, on which the threads of BLAS would only spin.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from crawlsim.cli.program import start  # takes a second: the rest of the command line
