@@ -9,6 +9,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import signal
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import profiles
@@ -55,6 +56,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get("CI") == "true":
             pytest.fail(how, pytrace=False)
         pytest.skip(how)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The address of the live page is kept for its user; that of a test is not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture

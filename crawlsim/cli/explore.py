@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import re
 import secrets
 import socket
 import sys
 import threading
 import webbrowser
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 from crawlsim.cli.options import command, option, takes
 from crawlsim.cli.workers import processes
+from sim.atomic_files import staging
 
 _NEEDED = ("starlette", "uvicorn", "latex2mathml")
 """What the extra brings."""
+
+_TOKEN = re.compile(r"[\w-]{16,64}", re.ASCII)
 
 
 @command(
@@ -26,10 +33,11 @@ _NEEDED = ("starlette", "uvicorn", "latex2mathml")
 )
 @takes(
     click.argument("source", metavar="[SCENARIO]", required=False),
-    option("--port N", "Port; by default one that is free.", type=click.IntRange(0, 65535)),
+    option("--port N", "Port; by default that of last time.", type=click.IntRange(0, 65535)),
+    option("--token WORD", "What the address must hold; by default that of last time."),
     option("--no-browser", "Print the address only."),
 )
-def explore(source: str | None, port: int | None, no_browser: bool) -> None:
+def explore(source: str | None, port: int | None, token: str | None, no_browser: bool) -> None:
     """Open the live page: watch a formula and a simulation, and break what it assumes."""
     try:
         for needed in _NEEDED:
@@ -41,9 +49,15 @@ def explore(source: str | None, port: int | None, no_browser: bool) -> None:
         from crawlsim.explore.own_scenario import opened
 
         first = None if source is None else opened(source)
-        with _listening(port or 0) as listener:
-            token = secrets.token_urlsafe(24)
-            address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={token}"
+        if token is not None and not _TOKEN.fullmatch(token):
+            allowed = "must be 16 to 64 letters, digits, hyphens and underscores"
+            raise click.ClickException(f"--token: {allowed}")
+        last_port, last_token = _last_time()
+        token = token or last_token or secrets.token_urlsafe(24)
+        with _listening(last_port if port is None else port, may_differ=port is None) as listener:
+            used = listener.getsockname()[1]
+            _remember(used, token)
+            address = f"http://127.0.0.1:{used}/?token={token}"
             click.echo(address)
             sys.stdout.flush()
             if not no_browser and _has_screen():
@@ -51,8 +65,32 @@ def explore(source: str | None, port: int | None, no_browser: bool) -> None:
             server.serve(listener, token, engine, solver, first)
 
 
-def _listening(port: int) -> socket.socket:
-    """A socket that hears this machine only."""
+def _kept() -> Path:
+    """Where the port and the token of last time are, so that a link of yesterday opens today."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
+    return Path(state) / "crawlsim/explore.json"
+
+
+def _last_time() -> tuple[int, str | None]:
+    """The port and the token of last time; 0, for any port, and None where there were none."""
+    with suppress(OSError, ValueError, TypeError, KeyError, RuntimeError):
+        kept = json.loads(_kept().read_text("utf-8"))
+        if 0 < kept["port"] < 65536 and _TOKEN.fullmatch(kept["token"]):
+            return int(kept["port"]), str(kept["token"])
+    return 0, None
+
+
+def _remember(port: int, token: str) -> None:
+    """Keep them, for their owner only; where there is no place for it they are new next time."""
+    with suppress(OSError, RuntimeError), staging((place := _kept()).parent) as staged:
+        file = staged / place.name
+        file.touch(mode=0o600)
+        file.write_text(json.dumps({"port": port, "token": token}), "utf-8")
+        file.replace(place)
+
+
+def _listening(port: int, may_differ: bool) -> socket.socket:
+    """A socket that hears this machine only, at another port if the one is taken and it may."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -60,6 +98,8 @@ def _listening(port: int) -> socket.socket:
         listener.listen()
     except OSError as error:
         listener.close()
+        if port and may_differ:
+            return _listening(0, may_differ)
         reason = "is taken" if error.errno == errno.EADDRINUSE else f"is not free: {error.strerror}"
         raise click.ClickException(f"port {port} {reason}; choose another with --port") from None
     return listener

@@ -82,12 +82,15 @@ class Formula(Section):
     symbols : dict
         What these names stand for: arithmetic with numbers, the names before, keys of the
         scenario file, and predicted measures (``loss_rate``, ``sojourn_time.served``).
+    legend : dict
+        What the symbols stand for, by their LaTeX. Where it is left out: as in the paper.
     """
 
     source: str
     latex: str = Field(default="", validate_default=True)
     numbers: str = ""
     symbols: Mapping[str, str] = Field(default_factory=dict)
+    legend: Mapping[str, str] = Field(default_factory=dict)
 
     @field_validator("latex")
     @classmethod
@@ -99,13 +102,14 @@ class Formula(Section):
             raise refused("is missing, and `crawlsim formulas` has no row of this source")
         return stated
 
-    @field_validator("latex", "numbers")
+    @field_validator("latex", "numbers", "legend")
     @classmethod
-    def _can_be_drawn(cls, latex: str) -> str:
-        try:
-            mathml(re.sub(PLACE, "1", latex) or "1")
-        except LatexError as error:
-            raise refused(f"is not LaTeX that can be drawn ({error})") from None
+    def _can_be_drawn(cls, latex: str | Mapping[str, str]) -> str | Mapping[str, str]:
+        for each in (latex,) if isinstance(latex, str) else latex:
+            try:
+                mathml(re.sub(PLACE, "1", each) or "1")
+            except LatexError as error:
+                raise refused(f"is not LaTeX that can be drawn ({error})") from None
         return latex
 
     @field_validator("symbols")
@@ -149,12 +153,15 @@ class Lesson(Section):
         that the two agree.
     speed : float
         Replications a second, unless the page asks for others.
+    text, after : str
+        What is said before the guess, and what would answer it.
     """
 
     place: int = 1000
     title: str
     question: str
     text: str = ""
+    after: str = ""
     scenario: str | dict[str, Any]
     set: Mapping[str, Any] = Field(default_factory=dict)
     measure: str

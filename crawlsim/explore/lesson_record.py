@@ -16,7 +16,7 @@ def lesson_record(asked: Asked) -> dict[str, Any]:
     """The texts of a lesson, its formula without numbers, and which assumptions are kept."""
     lesson = asked.opened.lesson
     broken = {each.key for each in asked.sides.differs}
-    texts = {name: getattr(lesson, name) for name in ("title", "question", "text")}
+    texts = {name: getattr(lesson, name) for name in ("title", "question", "text", "after")}
     formula = lesson.formula
     assumed = asked.sides.assumed
     return {

@@ -189,9 +189,10 @@ class Explorer:
         )
 
     async def theory(self, request: Request) -> Response:
-        """What the formulas say of the assumed side, as `crawlsim solve --json`."""
+        """What the formulas say of a side, by default the assumed one: `crawlsim solve --json`."""
         asked = await self._asked(request)
-        theory = await asyncio.shield(self.theory_of(asked.sides.assumed))
+        side = asked.side(request.query_params.get("side", "assumed"))
+        theory = await asyncio.shield(self.theory_of(side))
         return _json({**theory.record, "formula": await self._formula(asked)})
 
     async def stream(self, request: Request) -> Response:
@@ -437,7 +438,7 @@ def _download(text: str, name: str) -> Response:
     return Response(text, media_type=kind, headers=headers)
 
 
-def _file(name: str) -> Response:
+def _file(name: str, status: int = 200) -> Response:
     if name not in _PAGE:
         raise Refused("there is no such page", 404)
     kind = guess_type(name)[0] or "application/octet-stream"
@@ -446,7 +447,7 @@ def _file(name: str) -> Response:
         "Content-Security-Policy": _POLICY,
         "Referrer-Policy": "no-referrer",  # the address has the token
     }
-    return Response(_PAGE[name].read_bytes(), media_type=kind, headers=headers)
+    return Response(_PAGE[name].read_bytes(), status, headers, kind)
 
 
 class Guard:
@@ -481,8 +482,11 @@ class Guard:
         if name.lower() not in _HOSTS:
             return PlainTextResponse("this server is for this machine only", 421)
         path = request.url.path
-        needs_token = path == "/" or path.startswith("/api/")
-        if needs_token and not self._has_token(request):
+        if self._has_token(request):
+            return None
+        if path == "/":
+            return _file("lost.html", 403)
+        if path.startswith("/api/"):
             return PlainTextResponse("the token is missing or wrong", 403)
         return None
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from analytic import FORMULAS
+from analytic.index.notation import symbols_of, tokens_of
 from crawlsim.explore.lesson import PLACE, Formula
 from crawlsim.explore.mathml import mathml
 from crawlsim.explore.sides import value_at
@@ -48,6 +50,7 @@ def formula_record(
         "source": formula.source,
         "mathml": mathml(formula.latex),
         "mathml_numbers": None,
+        "legend": list(_legend(formula, {})),
     }
     if theory is None:
         return record
@@ -61,7 +64,26 @@ def formula_record(
         put_in = re.sub(PLACE, lambda name: _latex(known[name[1]]), formula.numbers)
     except (LookupError, ArithmeticError):
         return record
-    return record | {"mathml_numbers": mathml(f"{put_in} = {_latex(exact.value)}")}
+    return record | {
+        "mathml_numbers": mathml(f"{put_in} = {_latex(exact.value)}"),
+        "legend": list(_legend(formula, known)),
+    }
+
+
+def _legend(formula: Formula, known: Mapping[str, float]) -> Iterator[dict[str, str]]:
+    """What each symbol of a formula stands for, with its number where it is known."""
+    numbers = {tokens: value for name, value in known.items() for tokens in _written(name)}
+    paper = next((row.paper for row in FORMULAS if row.source == formula.source), None)
+    of_paper = {} if paper is None else symbols_of(formula.latex, paper)
+    for symbol, words in (formula.legend or of_paper).items():
+        value = numbers.get(tokens_of(symbol))
+        shown = symbol if value is None else f"{symbol} = {_latex(value)}"
+        yield {"mathml": mathml(shown), "words": words}
+
+
+def _written(name: str) -> tuple[tuple[str, ...], ...]:
+    """A symbol as it may stand in LaTeX: as a letter, or as the name of a Greek one."""
+    return tokens_of(name), tokens_of(f"\\{name}")
 
 
 def _latex(number: float) -> str:

@@ -286,11 +286,11 @@ def test_what_no_choice_can_be_made_of_is_refused(
 def test_python_ranks_as_the_command_does(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, asked: dict[str, Any]
 ) -> None:
-    flags = ["--out", str(tmp_path / "out")]
-    flags += [
+    flags = [
         word for key, value in asked.items() for word in (f"--{key.replace('_', '-')}", str(value))
     ]
-    _, out, _ = crawlsim("sweep", scenario_file, *VARY, *flags, "--json")
+    files = ("--out", str(tmp_path / "out"))
+    _, out, _ = crawlsim("sweep", scenario_file, *VARY, *flags, *files, "--json")
     by_command = json.loads(out)
     vary = {"buffer.waiting_places": [1, 2, 3], "activation.static": [1, 2]}
     found = program.rank(scenario_file, vary, **asked)

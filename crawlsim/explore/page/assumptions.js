@@ -1,6 +1,6 @@
 // The formula with the numbers put in, and which of its assumptions are kept.
 
-import { made, mark, write } from "./numbers.js";
+import { made, mark, number, write } from "./numbers.js";
 
 const BETWEEN = new Set(["=", "+", "-", "−"]);
 
@@ -12,7 +12,28 @@ export function showFormula(formula) {
   place.classList.remove("pending");
   const texts = formula === null ? [] : [formula.mathml, formula.mathml_numbers];
   place.replaceChildren(...texts.filter(Boolean).map(lineOf));
+  showLegend(formula);
   fitFormulas();
+}
+
+/** What each symbol stands for. */
+function showLegend(formula) {
+  const items = (formula?.legend ?? []).map(({ mathml, words }) => {
+    const item = made("li");
+    const symbol = new DOMParser().parseFromString(mathml, "text/html").querySelector("math");
+    item.append(document.importNode(symbol, true), words);
+    return item;
+  });
+  find("legend").replaceChildren(...items);
+}
+
+/** Where an assumption is broken: the formula that holds for what is simulated, if there is one. */
+export function showHolding(broken, row) {
+  const place = find("holds");
+  mark(place, "value", row?.value ?? null);
+  if (!broken) write(place, "");
+  else if (row === null) write(place, "No formula is known for what you simulate; the nearest is the one shown.");
+  else write(place, `The formula that holds for what you simulate: ${number(row.value)} (${row.name ?? row.source})`);
 }
 
 /** Which formula gives the value: that which is shown, or another one. */

@@ -1,6 +1,9 @@
 // Guess first: a number on a line. While one guesses, the numbers are veiled; they run on behind it.
 
-import { short, write } from "./numbers.js";
+import { number, short, write } from "./numbers.js";
+
+const RIGHT = 0.05; // so near, as a share of what is right, is as good as right
+const TIMES = 1.95; // from here on in times, below in per cent
 
 export class Guess {
   /** @param {{made: function(number|null), first: function(boolean)}} tell */
@@ -67,7 +70,26 @@ export class Guess {
     return this.scale.zero + this.scale.one * guess;
   }
 
+  /** What became of a guess, against the number that was asked for; empty where there is none yet. */
+  said(guess, truth) {
+    const asked = this.inMeasure(guess);
+    if (asked === null || truth === null || !Number.isFinite(truth)) return "";
+    const right = (truth - this.scale.zero) / this.scale.one;
+    return `You said ${short(guess)}; it is ${number(right, 3)}: ${distance(guess, right)}.`;
+  }
+
   #veil(on) {
     document.body.classList.toggle("veiled", on);
   }
+}
+
+/** How far a guess is from what is right, in words. */
+function distance(guess, right) {
+  const off = guess - right;
+  if (Math.abs(off) <= RIGHT * Math.abs(right)) return "well guessed";
+  const way = off > 0 ? "too high" : "too low";
+  if (guess * right <= 0) return way;
+  const ratio = Math.max(guess / right, right / guess);
+  if (ratio >= TIMES) return `${number(ratio, 2)} times ${way}`;
+  return `${number((100 * Math.abs(off)) / Math.abs(right), 2)}\u202f% ${way}`;
 }

@@ -1,6 +1,6 @@
 // The live page: what is turned changes the state; the state stands in the address and is asked for.
 
-import { fitFormulas, showAssumptions, showBroken, showFormula, showSource } from "./assumptions.js";
+import { fitFormulas, showAssumptions, showBroken, showFormula, showHolding, showSource } from "./assumptions.js";
 import { clearClaim, showClaim, showMeasure } from "./claim.js";
 import { Compared } from "./compare.js";
 import { Course } from "./course.js";
@@ -74,7 +74,9 @@ function redraw() {
     showExports(state, latest.n);
     drawn = latest;
   }
-  const { theory } = latest.estimates[0];
+  const { theory, estimate } = latest.estimates[0];
+  const isRight = theory !== null && latest.differs.length === 0;
+  write(find("guess-said"), guess.said(state.guess, isRight ? theory : estimate));
   course.draw(seen.all(), { theory, guess: guess.inMeasure(state.guess) });
   levels.draw(latest.estimates);
 }
@@ -105,6 +107,8 @@ function clear() {
   latest = null;
   drawn = null;
   clearClaim();
+  showHolding(false, null);
+  write(find("guess-said"), "");
 }
 
 /** A sentence about what could not be had. */
@@ -195,6 +199,7 @@ async function begin({ playing: plays }) {
     else showOthers(said.knobs);
     good = { lesson: state.lesson, sets: new Map(state.sets), others: new Map(state.others) };
     showFormula(await formulaWithNumbers(own, signal));
+    if (sides.differs.length) showHolding(true, await holding(own, signal));
   } catch (error) {
     if (error instanceof Refused) takeBack(error.message);
     else if (error.name !== "AbortError") throw error;
@@ -207,6 +212,20 @@ async function formulaWithNumbers(query, signal) {
     return (await documentOf("/api/theory", query, signal)).formula;
   } catch (error) {
     if (error instanceof Refused) return lesson.formula;
+    throw error;
+  }
+}
+
+/** The exact prediction for what is simulated; null where there is none. */
+async function holding(query, signal) {
+  const ofSimulated = new URLSearchParams([...query, ["side", "simulated"]]);
+  try {
+    const { predictions } = await documentOf("/api/theory", ofSimulated, signal);
+    const { measure, subject } = lesson;
+    const isOwn = (row) => row.kind === "exact" && row.measure === measure && row.subject === subject;
+    return predictions.find(isOwn) ?? null;
+  } catch (error) {
+    if (error instanceof Refused) return null;
     throw error;
   }
 }
@@ -244,6 +263,7 @@ function showLesson(said, sides) {
   document.title = `${said.title} · crawlsim`;
   write(find("question"), said.question);
   showText(find("text"), said.text);
+  showText(find("after"), said.after);
   markLesson(find("lessons"), said.key);
   showMeasure(said);
   showAssumptions(said.assumptions);
@@ -285,13 +305,20 @@ function showOthers(theirs) {
 
 // What the user does
 
+/** What was done before is one step back. */
+function remember() {
+  history.pushState(null, "", location.href);
+}
+
 function turn(key, value) {
+  remember();
   if (key === SEED) state.seed = value;
   else change(state.sets, key, value);
   begin({ playing: state.play });
 }
 
 function turnOther(key, value) {
+  remember();
   change(state.others, key, value);
   begin({ playing: state.play });
 }
@@ -301,7 +328,7 @@ function openLesson(key) {
   Object.assign(state, { sets: new Map(), others: new Map() });
   lesson = null;
   find("lessons-button").setAttribute("aria-expanded", "false");
-  history.pushState(null, "", location.href);
+  remember();
   begin({ playing: true });
 }
 

@@ -13,7 +13,7 @@ export function readState() {
     sets: changesOf(given.getAll("set")),
     others: changesOf(given.getAll("other")),
     guess: given.has("guess") ? Number(given.get("guess")) : null,
-    guessFirst: given.get("first") === "1",
+    guessFirst: given.get("first") !== "0",
   };
 }
 
@@ -34,7 +34,7 @@ export function writeState(state) {
   if (state.speed !== null) query.set("speed", state.speed);
   if (!state.play) query.set("play", "0");
   if (state.guess !== null) query.set("guess", state.guess);
-  if (state.guessFirst) query.set("first", "1");
+  if (!state.guessFirst) query.set("first", "0");
   history.replaceState(null, "", `?${query}`);
 }
 

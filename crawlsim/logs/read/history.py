@@ -155,9 +155,9 @@ class History:
         stamped = resolve_stamps(page, state, digest, len(urls))
         if stamped:
             self._said.add(
-                f"The dates of {stamped} of {counted(len(urls), 'page')} are those of the sitemaps "
-                "in which they stand, file after file: they say nothing of the pages, which are "
-                "taken to change as the others do."
+                f"The dates of {stamped} of {counted(len(urls), 'page')} follow the sitemaps, "
+                "which stamp many pages at once: they say nothing of the pages, which are taken "
+                "to change as the others do."
             )
         is_content = state > UNTOLD
         further = FurtherVisits(page[:0], time[:0], state[:0])

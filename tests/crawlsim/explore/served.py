@@ -38,7 +38,7 @@ class Server:
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=(\S{22,})\n", line)
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=(\S{16,})\n", line)
         assert found, line
         self.port, self.token = int(found[1]), found[2]
 

@@ -43,7 +43,8 @@ class Page:
         self.server = server
 
     def open(self, *query: Query) -> "Page":
-        address = urlencode([("token", self.server.token), *query])
+        shown = [] if "first" in dict(query) else [("first", 0)]
+        address = urlencode([("token", self.server.token), *shown, *query])
         self.driver.get(f"http://127.0.0.1:{self.server.port}/?{address}")
         return self
 
@@ -248,7 +249,7 @@ def test_an_address_is_a_demonstration(page: Page) -> None:
     ]
     page.open(*query)
     page.wait(lambda: page.n == 15)
-    assert sorted(page.query()[1:]) == sorted(query)
+    assert sorted(page.query()[1:]) == sorted([*query, ("first", "0")])
     assert page.find("seed").get_attribute("value") == "5"
     knob = page.find("knob", '[data-key="buffer.waiting_places"]')
     assert knob.get_attribute("value") == "3"
@@ -363,16 +364,48 @@ def test_a_guess_is_veiled_until_it_is_made_and_then_drawn(page: Page) -> None:
     assert ("guess", "0.11") in page.query()
 
 
-def test_numbers_wait_for_the_guess_where_the_lecturer_wants_it(page: Page) -> None:
-    page.open(("first", 1))
+def test_numbers_wait_for_the_guess_and_then_say_how_far_it_was(page: Page) -> None:
+    page.open(("first", 1), ("lesson", "more-robots"))
     page.wait(lambda: page.n >= 2 and page.find("play").get_attribute("aria-pressed") == "false")
     veiled = "return document.body.classList.contains('veiled')"
     assert page.driver.execute_script(veiled)
-    page.driver.find_element("css selector", "#guess button").click()
+    assert not page.driver.find_element("id", "after").is_displayed()
+    page.driver.find_element("id", "guess-value").send_keys("0.2\n")
     assert not page.driver.execute_script(veiled)
     page.wait(lambda: page.n > 10)
+    said = page.driver.find_element("id", "guess-said")
+    page.wait(lambda: said.text.endswith(": 2.6 times too low."))
+    assert said.text.startswith("You said 0.2; it is 0.52")
+    assert "waits longer" in page.driver.find_element("id", "after").text
     page.find("lesson", '[data-lesson="thresholds"]').click()
     page.wait(lambda: page.driver.execute_script(veiled))
+
+
+def test_the_formula_that_holds_stands_beside_the_one_that_is_broken(page: Page) -> None:
+    page.open(("lesson", "break-exponential"))
+    legend = page.driver.find_element("id", "legend")
+    page.wait(lambda: "load: mean indexing time" in legend.text)
+    assert page.find("holds").text == ""
+    page.turn("buffer.service", "{ deterministic = { value = 1.0 } }")
+    page.wait(lambda: page.data("holds", "value"))
+    assert float(page.data("holds", "value") or 0) == pytest.approx(0.0472033, rel=1e-5)
+    page.driver.back()
+    page.wait(lambda: page.find("holds").text == "" and page.n > 2)
+    page.open(
+        ("lesson", "break-exponential"), ("set", "buffer.service={lognormal={mean=1.0,sd=2.0}}")
+    )
+    page.wait(lambda: "No formula is known" in page.find("holds").text)
+
+
+def test_a_link_of_yesterday_says_what_to_do_and_keeps_what_it_shows(page: Page) -> None:
+    lost = urlencode([("token", "of-yesterday-0123"), ("lesson", "peeking"), ("first", 0)])
+    page.driver.get(f"http://127.0.0.1:{page.server.port}/?{lost}")
+    field = page.driver.find_element("id", "address")
+    field.send_keys(f"http://127.0.0.1:{page.server.port}/?token={page.server.token}\n")
+    page.wait(lambda: page.driver.find_elements("css selector", '[data-lesson="peeking"]'))
+    assert ("lesson", "peeking") in page.query()
+    refused = [each for each in page.said() if "403" not in each]
+    assert refused == []
 
 
 def test_on_a_telephone_the_lessons_unfold(page: Page) -> None:

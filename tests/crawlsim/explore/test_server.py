@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -19,6 +20,7 @@ import tomli_w
 from served import START, Query, Server
 
 from crawlsim.api import run, solve
+from crawlsim.cli import explore as explore_command
 from crawlsim.explore.lesson import library
 
 KEYS = ["one-queue", "break-exponential", "more-robots", "thresholds", "golden-ratio"]
@@ -306,3 +308,42 @@ def test_a_lesson_of_ones_own_comes_first(tmp_path: Path) -> None:
         "measure": "mean_in_system",
     }
     server.end()
+
+
+def test_the_formula_of_what_is_simulated_can_be_asked_for(server: Server) -> None:
+    broken = (("lesson", "break-exponential"), CONSTANT)
+    found = [
+        next(
+            row["value"]
+            for row in server.json("/api/theory", *broken, ("side", side))["predictions"]
+            if row["measure"] == "loss_probability"
+        )
+        for side in ("assumed", "simulated")
+    ]
+    assert found == pytest.approx([0.10186655973484, 0.04720330594], rel=1e-9)
+
+
+def test_port_and_token_are_those_of_last_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    first = Server()
+    first.end()
+    kept = tmp_path / "crawlsim/explore.json"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    again = Server()
+    beside = Server("--token", "seminar_2026-autumn")
+    assert (again.port, again.token) == (first.port, first.token)
+    assert beside.port != first.port
+    assert beside.token == "seminar_2026-autumn"
+    again.end()
+    beside.end()
+    kept.write_text("{")
+    assert explore_command._last_time() == (0, None)
+
+
+def test_a_token_that_could_be_guessed_is_refused(crawlsim: Any) -> None:
+    code, out, err = crawlsim("explore", "--no-browser", "--token", "short")
+    assert (code, out) == (2, "")
+    assert "--token" in err
+    assert "16 to 64 letters" in err

@@ -314,7 +314,7 @@ def test_sitemaps_stamped_at_build_say_nothing_of_their_pages(tmp_path: Path) ->
     assert np.bincount(log.page, minlength=16)[built].tolist() == [1] * 12
     assert np.bincount(log.page, minlength=16)[~built].tolist() == [4] * 4
     assert int(log.changed.sum()) == 1
-    assert any("dates of 12 of 16 pages are those of the sitemaps" in note for note in log.notes)
+    assert any("dates of 12 of 16 pages follow the sitemaps" in note for note in log.notes)
     plan = schedule_of(log, LogRequest(16 / DAY))
     assert plan.expected is None
     assert "Sitemaps" in plan.no_promise
