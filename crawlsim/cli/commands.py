@@ -113,7 +113,9 @@ def run(
     SCENARIOS,
     SET,
     QUANTILES,
-    option("--all", "Say why each of the other formulas does not apply.", "every"),
+    option(
+        "--all", "Show each formula that applies, and why each of the others does not.", "every"
+    ),
     JSON,
 )
 def solve(
@@ -134,7 +136,7 @@ def solve(
         return
     for scenario, predictions, others, accuracy, course in solved:
         if predictions:
-            show_table(prediction_table(scenario, predictions))
+            show_table(prediction_table(scenario, predictions, every))
         else:
             click.echo(f"{scenario.name}: no formula applies")
         if accuracy is not None:
