@@ -31,10 +31,8 @@ def resource(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text("utf-8")
 
 
-SYNONYMS: dict[str, dict[str, str]] = {
-    word.lower(): entries for word, entries in tomllib.loads(resource("synonyms.toml")).items()
-}
-"""What other books call it, in small letters: what it is here, words of formulas, a page."""
+SYNONYMS: dict[str, dict[str, str]] = tomllib.loads(resource("synonyms.toml"))
+"""Words of other books: what they mean here, words of formulas instead, a page to begin with."""
 
 
 @command(
@@ -123,7 +121,8 @@ def _about(index: Sequence[dict[str, Any]], sought: str) -> list[dict[str, Any]]
 
     The words as they stand, or where they stand nowhere so, each the beginning of a word.
     """
-    sought = SYNONYMS.get(sought.lower(), {}).get("formulas", sought).lower()
+    instead = {word.lower(): each.get("formulas", word) for word, each in SYNONYMS.items()}
+    sought = instead.get(sought.lower(), sought).lower()
     keys = [[each["paper"], *each["kendall"], *each["questions"]] for each in index]
     texts = [
         " ".join([citation_of(_source(each)), each["name"], each["quantity"], each["kind"]])

@@ -10,19 +10,25 @@ from typing import Any
 import pytest
 
 from analytic import NotApplicable
+from crawlsim.cli.listing import SYNONYMS
 from crawlsim.cli.output import reason_lines
-from experiments.make_lists import texts
+from experiments.make_lists import ROOT, texts
 from scenarios import load
 from scenarios.library import library_entries, library_names
 
 HEAVY = {"numpy", "scipy", "numba", "simpy", "pandas", "matplotlib", "scenarios.scenario"}
 
 
-@pytest.mark.parametrize("name", ["formulas.json", "schema.json"])
-def test_what_is_answered_from_is_what_the_code_says(name: str) -> None:
-    from crawlsim.cli.listing import resource
+def test_what_is_answered_from_is_what_the_code_says() -> None:
+    for name, text in texts().items():
+        assert (ROOT / name).read_text("utf-8") == text, "run python -m experiments.make_lists"
 
-    assert resource(name) == texts()[name], "run python -m experiments.make_lists"
+
+def test_words_of_other_books_lead_to_formulas_and_to_pages(crawlsim: Any) -> None:
+    for each in SYNONYMS.values():
+        assert (ROOT / each["page"]).exists()
+        if "formulas" in each:
+            assert json.loads(crawlsim("formulas", each["formulas"], "--json")[1])
 
 
 def test_scenarios_are_listed_as_they_are_loaded(crawlsim: Any) -> None:
