@@ -460,11 +460,12 @@ def reason_lines(others: Sequence[NotApplicable], every: bool = False) -> Iterat
         whole = cited(each.source for each in those if not each.is_of_several)
         parts = dict.fromkeys(each.shown for each in those if each.is_of_several)
         yield f"not applicable: {'; '.join(filter(None, [whole, *parts]))}: {reason}"
-    left_out = len(others) - sum(other.reason in dict(shown) for other in others)
+    left_out = [other for other in others if other.reason not in dict(shown)]
     if left_out:
-        foreign = sum(other.other_subject for other in others)
-        count = f"{left_out} further formula{'s do' if left_out > 1 else ' does'} not apply"
-        of_them = "all" if foreign == left_out > 1 else foreign
+        foreign = sum(other.other_subject for other in left_out)
+        several = len(left_out) > 1
+        count = f"{len(left_out)} further formula{'s do' if several else ' does'} not apply"
+        of_them = "all" if several and foreign == len(left_out) else foreign
         yield f"{count}, {of_them} of them for other systems (--all has the reasons)"
 
 

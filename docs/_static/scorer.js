@@ -26,6 +26,9 @@ var Scorer = {
   partialTerm: 2,
 };
 
+/* Single letters are no words: M/M/1/K is found as a whole, or not at all. */
+var splitQuery = (query) => query.match(/[\p{Letter}\p{Number}_]{2,}/gu) ?? [];
+
 /* Excerpts are taken from the pages, which a browser does not fetch from a folder. */
 if (location.protocol === "file:") {
   const load = () =>

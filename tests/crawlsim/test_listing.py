@@ -90,6 +90,10 @@ def test_reasons_are_shown_once_the_nearest_first_and_the_others_counted() -> No
     assert list(reason_lines([*near, late, foreign]))[-1] == (
         "2 further formulas do not apply, 1 of them for other systems (--all has the reasons)"
     )
+    alike = NotApplicable("other (2)", ("reason 1",), other_subject=True)
+    assert list(reason_lines([*near, late, foreign, alike]))[-1] == (
+        "2 further formulas do not apply, 1 of them for other systems (--all has the reasons)"
+    )
     assert list(reason_lines([*near, foreign, foreign]))[-1] == (
         "2 further formulas do not apply, all of them for other systems (--all has the reasons)"
     )

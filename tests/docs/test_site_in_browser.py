@@ -34,9 +34,10 @@ WIDER = """
 FOUND = """
 new Promise(done => {
   const look = () => {
-    const said = document.querySelector('#search-results .search-summary, #search-results p');
-    const pages = [...document.querySelectorAll('#search-results ul.search li a')];
-    const over = said && !/Searching|Preparing/.test(document.querySelector('#search-results').innerText);
+    const results = document.querySelector('#search-results');
+    const said = results.querySelector('.search-summary, p');
+    const pages = [...results.querySelectorAll('ul.search li a')];
+    const over = said && !/Searching|Preparing/.test(results.innerText);
     if (over || pages.length >= 5)
       done(pages.slice(0, 5).map(each => each.getAttribute('href')));
     else setTimeout(look, 50);
