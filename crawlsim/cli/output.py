@@ -64,8 +64,9 @@ _OVER_TIME = (
 )
 """Columns of a course that is shown."""
 
+LESS_OF_FORMULAS = ("source", "unit")
 LESS_OVER_TIME = tuple(reversed(_OVER_TIME[1:]))
-"""Columns of a course that a narrow terminal goes without, the first ones first."""
+"""Columns of predictions and of a course that a narrow terminal goes without, in this order."""
 
 _WORST_TIMES = 5
 """Rows of a course that are shown with their verdicts."""
@@ -348,8 +349,8 @@ def prediction_table(
             number(row.value),
             unit_of(row.measure, scenario),
             row.kind,
-            escape(called(row.source)),
-            escape(citation_of(row.source)) + more,
+            escape(called(row.source)) + more,
+            escape(citation_of(row.source)),
         )
     table.caption = note or None
     return table

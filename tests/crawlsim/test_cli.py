@@ -337,7 +337,7 @@ def test_solve_shows_the_best_formula_of_each_number(crawlsim: Any) -> None:
     _, out, _ = crawlsim("solve", "one-robot")
     lines = [line for line in out.splitlines() if line.startswith("  loss_probability ")]
     assert [" ".join(line.split()) for line in lines] == [
-        "loss_probability 0.262295 share exact M/M/1/K Kleinrock 1975, section 3.6; and 2 more"
+        "loss_probability 0.262295 share exact M/M/1/K; and 2 more Kleinrock 1975, section 3.6"
     ]
     _, out, _ = crawlsim("solve", "one-robot", "--all")
     assert sum(line.startswith("  loss_probability ") for line in out.splitlines()) == 3
@@ -354,8 +354,8 @@ def test_formulas_that_disagree_are_all_shown() -> None:
     ]
     table = prediction_table(load("one-robot"), rows)
     *_, names, sources = (list(column.cells) for column in table.columns)
-    assert names == ["M/M/1/K", "mine (1)", "mine (2)"]
-    assert sources == ["Kleinrock 1975, section 3.6; and 2 more", "mine (1)", "mine (2)"]
+    assert names == ["M/M/1/K; and 2 more", "mine (1)", "mine (2)"]
+    assert sources == ["Kleinrock 1975, section 3.6", "mine (1)", "mine (2)"]
 
 
 def test_the_index_has_bounds_and_algorithms_that_predict_nothing(crawlsim: Any) -> None:
