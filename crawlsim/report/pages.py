@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -357,19 +357,13 @@ def _anchor(source: str) -> str | None:
     return key if key in REFERENCES else None
 
 
-def _references(entries: Iterable[Entry]) -> list[tuple[str, str, list[str]]]:
-    """Key, full reference and the formulas used, for every paper that the report cites."""
-    used: dict[str, set[str]] = {}
+def _references(entries: Sequence[Entry]) -> list[tuple[str, str]]:
+    """Key and full reference of every paper that the report cites."""
+    cited: set[str | None] = {_anchor(entry.scenario.paper) for entry in entries}
     for entry in entries:
-        sources = [each.source for each in entry.predictions]
-        sources += [each.source for each in entry.comparisons]
-        for source in sources:
-            if key := _anchor(source):
-                used.setdefault(key, set()).add(source.partition(" ")[2])
-        paper = _anchor(entry.scenario.paper)
-        if paper:
-            used.setdefault(paper, set())
-    return [(key, REFERENCES[key], sorted(used[key])) for key in sorted(used)]
+        cited |= {_anchor(each.source) for each in entry.predictions}
+        cited |= {_anchor(each.source) for each in entry.comparisons}
+    return [(key, REFERENCES[key]) for key in sorted(filter(None, cited))]
 
 
 def sweep_html(

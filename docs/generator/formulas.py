@@ -61,7 +61,7 @@ def formula_pages() -> dict[str, str]:
         by_paper.setdefault(paper, []).append(rows)
     for paper, those in by_paper.items():
         pages[f"{FOLDER}/{paper}/index"] = page(
-            f"# {citation_of(paper)}",
+            f"# {citation_of(paper) if paper[-1].isdigit() else _own_title(paper)}",
             linked(REFERENCES[paper]),
             _table(those),
             toctree(_names_below(pages, paper), "hidden"),
@@ -81,6 +81,11 @@ def formula_pages() -> dict[str, str]:
         toctree(["questions", "kendall", *(f"{paper}/index" for paper in by_paper)], "maxdepth: 1"),
     )
     return pages
+
+
+def _own_title(paper: str) -> str:
+    """What results of this project are about, as their reference begins."""
+    return plain(REFERENCES[paper].partition(":")[0])
 
 
 def _by_question() -> Iterator[str]:
