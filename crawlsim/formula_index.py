@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analytic import FORMULAS, STATEMENTS, Formula, Statement
+from analytic.index.names import NAMES
 from crawlsim.logs.fit.statements import ESTIMATES
 
 INDEX: tuple[Formula | Statement, ...] = (*FORMULAS, *STATEMENTS, *ESTIMATES)
@@ -16,10 +17,14 @@ def records() -> list[dict[str, Any]]:
 
 
 def _record(each: Formula | Statement) -> dict[str, Any]:
+    called = NAMES[each.source]
     return {
+        "name": called.name,
         "paper": each.paper,
         "number": each.number,
         "quantity": each.quantity,
+        "kendall": called.kendall,
+        "questions": called.questions,
         "latex": each.latex,
         "symbols": each.symbols,
         "function": f"{each.function.__module__}.{each.function.__name__}",

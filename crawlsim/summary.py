@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 import numpy as np
 
@@ -46,8 +47,27 @@ TOO_RARE = "more than a simulation can count; see `crawlsim rare`"
 """What it takes to settle a row for which a million replications would not be enough."""
 
 
+Said = TypeVar("Said")
+
 PageName = Callable[[str, Subject], str]
 """From a measure and its subject to the name of a page; "" for other subjects."""
+
+
+def alike(
+    rows: Iterable[Said], about: Callable[[Said], object], value: Callable[[Said], float]
+) -> list[list[Said]]:
+    """Rows that say the same number of the same thing, up to rounding, first ones first."""
+    of_all: dict[object, list[list[Said]]] = {}
+    for row in rows:
+        groups = of_all.setdefault(about(row), [])
+        number = value(row)
+        same = (each for each in groups if math.isclose(value(each[0]), number, rel_tol=_ROUNDING))
+        group = next(same, None)
+        if group is None:
+            groups.append([row])
+        else:
+            group.append(row)
+    return [group for groups in of_all.values() for group in groups]
 
 
 def page_of(scenario: Scenario) -> PageName | None:

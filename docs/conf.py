@@ -24,6 +24,7 @@ extensions = [
     "myst_nb",
     "sphinx_design",
     "mathml_math",
+    "search",
 ]
 html_math_renderer = "mathml"
 nb_execution_mode = "off"
@@ -48,7 +49,6 @@ html_css_files = ["site.css"]
 html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sourcelink = False
-html_show_search_summary = False
 html_search_scorer = str(HERE / "_static" / "scorer.js")
 html_theme_options = {
     "navigation_with_keys": False,

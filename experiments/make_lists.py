@@ -1,32 +1,47 @@
-"""Write what ``crawlsim formulas`` and ``crawlsim schema`` answer from, after a change of either.
+"""Write what ``crawlsim formulas`` and ``schema`` answer from, and the synonyms in the glossary.
 
-Run as ``python -m experiments.make_lists``. The commands would otherwise load all formulas, or all
-sections of a scenario, before they say a word.
+Run as ``python -m experiments.make_lists`` after a change of any. The commands would otherwise load
+all formulas, or all sections of a scenario, before they say a word.
 """
 
 from __future__ import annotations
 
 import json
+import posixpath
 from pathlib import Path
 
+from crawlsim.cli.listing import SYNONYMS
 from crawlsim.formula_index import records
 from scenarios import schema
 
-FOLDER = Path(__file__).parents[1] / "crawlsim" / "cli"
+ROOT = Path(__file__).parents[1]
+_GLOSSARY = "docs/glossary.md"
+_SYNONYMS = "## Words of other books\n"
 
 
 def texts() -> dict[str, str]:
     """File name -> what it is to hold."""
-    lists = {"formulas.json": records(), "schema.json": schema()}
-    return {
+    lists = {"crawlsim/cli/formulas.json": records(), "crawlsim/cli/schema.json": schema()}
+    made = {
         name: json.dumps(each, indent=2, ensure_ascii=False) + "\n" for name, each in lists.items()
     }
+    before = (ROOT / _GLOSSARY).read_text(encoding="utf-8").partition(_SYNONYMS)[0]
+    head = "\n| word | means here | begin with |\n|---|---|---|\n"
+    return made | {_GLOSSARY: before + _SYNONYMS + head + "".join(_rows())}
+
+
+def _rows() -> list[str]:
+    links = {word: posixpath.relpath(each["page"], "docs") for word, each in SYNONYMS.items()}
+    return [
+        f"| {word} | {SYNONYMS[word]['means']} | [{link.rpartition('/')[2]}]({link}) |\n"
+        for word, link in links.items()
+    ]
 
 
 def main() -> None:
     """Write them."""
     for name, text in texts().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
+        (ROOT / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

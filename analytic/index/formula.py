@@ -9,6 +9,7 @@ from functools import cache
 from numbers import Real
 from typing import Any, Literal, get_args
 
+from analytic.index.names import called
 from analytic.machinery.refusal import NoAnswerError
 from scenarios import MEASURES, Scenario
 from scenarios.base import nearest
@@ -154,8 +155,34 @@ class Prediction:
             )
 
 
+class _Row:
+    """What all rows of the index say of themselves."""
+
+    __slots__ = ()
+    paper: str
+    number: str
+    latex: str
+
+    @property
+    def source(self) -> str:
+        """Paper and number, by which a prediction names it."""
+        return f"{self.paper} {self.number}"
+
+    @property
+    def name(self) -> str:
+        """As a textbook calls it."""
+        return called(self.source)
+
+    @property
+    def symbols(self) -> dict[str, str]:
+        """What the symbols of the statement stand for, as LaTeX and in words."""
+        from analytic.index.notation import symbols_of
+
+        return symbols_of(self.latex, self.paper)
+
+
 @dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(_Row):
     """One row of the index of formulas.
 
     Parameters
@@ -191,18 +218,6 @@ class Formula:
     evaluate: Callable[[Scenario], Values]
     over_time: bool = False
 
-    @property
-    def source(self) -> str:
-        """Paper and number, as shown beside a prediction."""
-        return f"{self.paper} {self.number}"
-
-    @property
-    def symbols(self) -> dict[str, str]:
-        """What the symbols of the statement stand for, as LaTeX and in words."""
-        from analytic.index.notation import symbols_of
-
-        return symbols_of(self.latex, self.paper)
-
     def reason_against(self, scenario: Scenario) -> str | None:
         """All reasons why the formula does not cover the scenario, or None."""
         return reason_against(self.conditions, scenario)
@@ -223,7 +238,7 @@ class Formula:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(_Row):
     """A row of the index that predicts no measure: an identity, a bound, an algorithm.
 
     Parameters
@@ -242,10 +257,3 @@ class Statement:
     kind: Kind | Literal["algorithm"]
     origin: Origin
     conditions: tuple[Condition, ...] = ()
-
-    @property
-    def symbols(self) -> dict[str, str]:
-        """What the symbols of the statement stand for, as LaTeX and in words."""
-        from analytic.index.notation import symbols_of
-
-        return symbols_of(self.latex, self.paper)

@@ -23,6 +23,7 @@ from analytic.index.formula import (
     fails_a_premise,
     obstacles,
 )
+from analytic.index.names import shown
 from analytic.machinery.active_robots import require_decided
 from analytic.machinery.refusal import NoAnswerError
 from analytic.rules import statements as rules
@@ -80,6 +81,11 @@ class NotApplicable:
     def name(self) -> str:
         """The source, with the quantity that is meant where that is not clear."""
         return f"{self.source} ({self.quantity})" if self.is_of_several else self.source
+
+    @property
+    def shown(self) -> str:
+        """The same for people: what the formula is called, and the citation second."""
+        return shown(self.source, self.quantity if self.is_of_several else "")
 
     @property
     def reason(self) -> str:

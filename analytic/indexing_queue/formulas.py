@@ -265,16 +265,19 @@ def _birth_death(scenario: Scenario) -> Values:
 
 
 def _mm1k(scenario: Scenario) -> Values:
-    """Level probabilities, and the sojourn of the pages that enter."""
     deliveries, service = conditions.poisson_parameters(scenario)
-    capacity = len(deliveries) - 1
-    arrivals = float(deliveries[0])
-    levels = mm1k_levels(arrivals / service, capacity)
-    for level, probability in enumerate(levels):
-        yield "level_probability", level, float(probability)
+    levels = mm1k_levels(float(deliveries[0]) / service, len(deliveries) - 1)
+    return _of_textbook(levels, float(deliveries[0]))
+
+
+def _of_textbook(levels: Array, arrivals: float) -> Values:
+    """Level probabilities, the share that finds the system full, and the others' mean sojourn."""
+    for level, probability in enumerate(levels.tolist()):
+        yield "level_probability", level, probability
     if arrivals > 0:
+        yield "loss_probability", None, float(levels[-1])
         entering = arrivals * float(levels[:-1].sum())
-        mean = float(levels @ np.arange(capacity + 1.0)) / entering
+        mean = float(levels @ np.arange(float(len(levels)))) / entering
         yield "sojourn_time", "accepted", mean
 
 
@@ -325,17 +328,11 @@ def _servers_named(scenario: Scenario) -> str | None:
 
 
 def _mmck(scenario: Scenario) -> Values:
-    """Level probabilities, and the sojourn of the pages that enter."""
     buffer, _ = conditions.buffer_and_robots(scenario)
     deliveries, service = conditions.poisson_parameters(scenario)
-    capacity = len(deliveries) - 1
     arrivals = float(deliveries[0])
-    levels = mmck_levels(arrivals / service, buffer.servers, capacity)
-    for level, probability in enumerate(levels.tolist()):
-        yield "level_probability", level, probability
-    if arrivals > 0:
-        entering = arrivals * float(levels[:-1].sum())
-        yield "sojourn_time", "accepted", float(levels @ np.arange(capacity + 1.0)) / entering
+    levels = mmck_levels(arrivals / service, buffer.servers, len(deliveries) - 1)
+    return _of_textbook(levels, arrivals)
 
 
 def _erlang_b(scenario: Scenario) -> Values:
@@ -554,8 +551,8 @@ FORMULAS: tuple[Formula, ...] = (
     Formula(
         paper="kleinrock1975",
         number="section 3.6",
-        quantity="level probabilities and mean sojourn time of M/M/1/K",
-        latex=r"p_n=\frac{\rho^n}{\sum_{k=0}^K\rho^k},\qquad "
+        quantity="level probabilities, loss probability, mean sojourn time",
+        latex=r"p_n=\frac{\rho^n}{\sum_{k=0}^K\rho^k},\qquad P_{\mathrm{loss}}=p_K,\qquad "
         r"\mathbb{E}T=\frac{\sum_{n=0}^Kn\,p_n}{\lambda(1-p_K)},\qquad\rho=\frac{\lambda}{\mu}",
         function=mm1k_levels,
         kind="exact",
@@ -570,7 +567,7 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _exact_row(
         number="section 3, one phase",
-        quantity="birth-death queue: levels, rates, shares of the fates",
+        quantity="levels, rates, shares of the fates",
         latex=r"\begin{split}"
         r"p_n&=\frac{\lambda_{n-1}}{\mu+(n-1)\theta}\,p_{n-1},\qquad\sum_{n=0}^Kp_n=1,\qquad "
         r"\lambda=\sum_{n=0}^K\lambda_np_n\\"
@@ -733,8 +730,9 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _textbook_row(
         number="section 3.4, with a capacity",
-        quantity="level probabilities and mean sojourn time of M/M/c/K",
+        quantity="level probabilities, loss probability, mean sojourn time",
         latex=r"p_n=\frac{a}{\min(n,c)}\,p_{n-1},\qquad\sum_{n=0}^Kp_n=1,\qquad "
+        r"P_{\mathrm{loss}}=p_K,\qquad "
         r"a=\frac{\lambda}{\mu},\qquad \mathbb{E}T=\frac{\sum_{n=0}^Kn\,p_n}{\lambda(1-p_K)}",
         function=mmck_levels,
         conditions=(*_TEXTBOOK, conditions.no_obsolescence, conditions.nothing_pushed_out),
@@ -742,7 +740,7 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _textbook_row(
         number="section 3.5, Erlang B",
-        quantity="losses and levels of M/G/c/c, for any law of the service",
+        quantity="losses and levels, for any law of the service",
         latex=r"p_n=\frac{a^n/n!}{\sum_{k=0}^ca^k/k!},\qquad a=\frac{\lambda}{\mu},\qquad "
         r"P_{\mathrm{loss}}=p_c",
         function=erlang_b,
@@ -760,7 +758,7 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _textbook_row(
         number="section 3.4, Erlang C",
-        quantity="mean sojourn time of M/M/c, which no capacity makes longer",
+        quantity="mean sojourn time, which no capacity makes longer",
         latex=r"\mathbb{E}T\le\frac{P_{\mathrm{wait}}}{c\mu-\lambda}+\frac{1}{\mu},\qquad "
         r"P_{\mathrm{wait}}=\frac{B_c}{1-\frac{a}{c}\left(1-B_c\right)},\qquad "
         r"B_c=\frac{a^c/c!}{\sum_{k=0}^ca^k/k!},\qquad a=\frac{\lambda}{\mu}",
@@ -772,7 +770,7 @@ FORMULAS: tuple[Formula, ...] = (
     Formula(
         paper="garnett2002",
         number="section 2, Erlang A",
-        quantity="throughput of M/M/c+M, which no capacity makes larger",
+        quantity="throughput, which no capacity makes larger",
         latex=r"\Theta\le\mu\sum_{n=0}^\infty\min(n,c)\,p_n,\qquad "
         r"p_n=\frac{\lambda\,p_{n-1}}{\min(n,c)\,\mu+\max(n-c,0)\,\theta},\qquad"
         r"\sum_{n=0}^\infty p_n=1",

@@ -332,7 +332,7 @@ def optimal_template(scenario: Scenario) -> Optimum:
     if floor > 0:
         above = _per_cent_above(search.cost, floor)
         said = f"the cost is {above:.3g} % above it" if above else "attained"
-        notes.append(f"bound of coffman1998 (7): {floor:.6g}, {said}")
+        notes.append(f"bound of Coffman 1998, eq. 7: {floor:.6g}, {said}")
     return _optimum(search, own, arrival_period(conditions.accesses(scenario)), notes)
 
 

@@ -21,6 +21,7 @@ from crawlsim.cli.options import (
     takes,
 )
 from crawlsim.cli.output import (
+    LESS_OF_FORMULAS,
     LESS_OVER_TIME,
     OPTIONAL_COLUMNS,
     comparison_table,
@@ -113,7 +114,9 @@ def run(
     SCENARIOS,
     SET,
     QUANTILES,
-    option("--all", "Say why each of the other formulas does not apply.", "every"),
+    option(
+        "--all", "Show each formula that applies, and why each of the others does not.", "every"
+    ),
     JSON,
 )
 def solve(
@@ -123,7 +126,11 @@ def solve(
     as_json: bool,
     every: bool,
 ) -> None:
-    """Evaluate every formula that applies, and say why the others do not."""
+    """Evaluate every formula that applies, and say why the others do not.
+
+    Each number once, by the best formula: exact before bounds and approximations, then that of the
+    most special queue; those that give the same are counted. What differs has a row of its own.
+    """
     from analytic import accuracy_of, course_of, predict
 
     changes = (*changes, *quantile_change(quantiles))
@@ -134,7 +141,7 @@ def solve(
         return
     for scenario, predictions, others, accuracy, course in solved:
         if predictions:
-            show_table(prediction_table(scenario, predictions))
+            show_table(prediction_table(scenario, predictions, every), LESS_OF_FORMULAS)
         else:
             click.echo(f"{scenario.name}: no formula applies")
         if accuracy is not None:

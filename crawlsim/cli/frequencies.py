@@ -148,7 +148,7 @@ def _lines(record: dict[str, Any], accesses: float) -> list[str]:
         f"{pages:,} {things(pages, 'page')}, {budget} per unit of time",
         f"out of date at these frequencies: {100 * record['share_out_of_date']:.3g} % of the time, "
         f"by weight; weighted obsolescence: {number(record['weighted_obsolescence'])}",
-        f"no schedule has less: coffman1998 (7); the file was read {record['passes']} times",
+        f"no schedule has less (Coffman 1998, eq. 7); the file was read {record['passes']} times",
         f"never accessed: {without:,} {things(without, 'page')}, {100 * share:.3g} %",
         f"the page accessed most: {100 * record['largest_frequency']:.3g} % of the accesses",
         *of_classes,

@@ -7,7 +7,9 @@ They answer from files, at once: `formulas.json` and `schema.json` are written b
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -16,9 +18,10 @@ from rich.markup import escape
 from rich.table import Column
 
 from analytic.index.bibliography import ORIGINS, REFERENCES
+from analytic.index.names import QUESTIONS, citation_of, place_of
 from crawlsim.cli.options import JSON, command, option, takes
 from crawlsim.cli.tables import new_table, print_json, show_table
-from scenarios.base import one_of
+from scenarios.base import nearest, one_of
 from scenarios.errors import ScenarioError
 from scenarios.library import library_entries, library_names, library_text
 
@@ -26,6 +29,10 @@ from scenarios.library import library_entries, library_names, library_text
 def resource(name: str) -> str:
     """The text of a file beside this module."""
     return resources.files(__package__).joinpath(name).read_text("utf-8")
+
+
+SYNONYMS: dict[str, dict[str, str]] = tomllib.loads(resource("synonyms.toml"))
+"""Words of other books: what they mean here, words of formulas instead, a page to begin with."""
 
 
 @command(
@@ -66,31 +73,69 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
 
 
 @command(
-    example="crawlsim formulas talim2001",
+    example="crawlsim formulas M/M/1/K",
     then="crawlsim solve my.toml, which of them apply to a system",
 )
-@takes(click.argument("paper", required=False), JSON)
-def formulas(paper: str | None, as_json: bool) -> None:
-    """List formulas and algorithms: paper, number, quantity, function, kind, origin, conditions.
+@takes(click.argument("words", nargs=-1), JSON)
+def formulas(words: tuple[str, ...], as_json: bool) -> None:
+    """List formulas and algorithms: name, quantity, source, function, kind, origin, conditions.
 
-    With --json also the statement of each as LaTeX, and what its symbols stand for.
+    All of them, or those that WORDS name: a paper (talim2001), a queue in Kendall's notation
+    (M/M/1/K), a question (loss, waiting, freshness, robots, orders, probes, fitting), words of a
+    name (Erlang B), or what other books call it (reneging). With --json also the statement of each
+    as LaTeX, and what its symbols stand for.
     """
     index: list[dict[str, Any]] = json.loads(resource("formulas.json"))
-    papers = sorted({each["paper"] for each in index})
-    if paper is not None and paper not in papers:
-        raise ScenarioError("paper", paper, f"must be {one_of(paper, papers)}")
-    rows = [each for each in index if paper in (None, each["paper"])]
+    sought = " ".join(words)
+    rows = _about(index, sought) if sought else index
+    if not rows:
+        known = [*REFERENCES, *QUESTIONS, *{each["name"] for each in index}, *SYNONYMS]
+        close = nearest(sought, known)
+        raise ScenarioError("words", sought, f"must be {_NAMED}{close}")
     if as_json:
         print_json(rows)
         return
-    _show_formulas(rows)
+    _show_formulas(sorted(rows, key=_place))
     click.echo()
-    for origin, words in ORIGINS.items():
+    for origin, means in ORIGINS.items():
         if any(row["origin"] == origin for row in rows):
-            click.echo(f"  {origin}: {words}")
+            click.echo(f"  {origin}: {means}")
     click.echo()
     for key in sorted({row["paper"] for row in rows}):
         click.echo(f"  {key}: {REFERENCES[str(key)]}")
+
+
+_NAMED = "a paper, a queue such as M/M/1/K, a question such as loss, or words of a name"
+
+
+def _source(row: Mapping[str, Any]) -> str:
+    return f"{row['paper']} {row['number']}"
+
+
+def _place(row: Mapping[str, Any]) -> int:
+    return place_of(_source(row))
+
+
+def _about(index: Sequence[dict[str, Any]], sought: str) -> list[dict[str, Any]]:
+    """The formulas of a paper, a queue or a question; else those of which the words are said.
+
+    The words as they stand, or where they stand nowhere so, each the beginning of a word.
+    """
+    instead = {word.lower(): each.get("formulas", word) for word, each in SYNONYMS.items()}
+    sought = instead.get(sought.lower(), sought).lower()
+    keys = [[each["paper"], *each["kendall"], *each["questions"]] for each in index]
+    texts = [
+        " ".join([citation_of(_source(each)), each["name"], each["quantity"], each["kind"]])
+        for each in index
+    ]
+    beginnings = [rf"(?<!\w){re.escape(word)}" for word in sought.split()]
+    ways = (
+        [sought in map(str.lower, each) for each in keys],
+        [re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", each.lower()) for each in texts],
+        [all(re.search(each, text.lower()) for each in beginnings) for text in texts],
+    )
+    found = ([row for row, fits in zip(index, way, strict=True) if fits] for way in ways)
+    return next(filter(None, found), [])
 
 
 @command(
@@ -107,13 +152,14 @@ def _show_formulas(rows: Sequence[dict[str, Any]]) -> None:
     """The index of formulas on stdout; conditions as numbers, in words below the table."""
     conditions = dict.fromkeys(condition for row in rows for condition in row["conditions"])
     marks = {condition: mark for mark, condition in enumerate(conditions, 1)}
-    names = ("paper", "number", "quantity", "function", "kind", "origin")
+    names = ("quantity", "function", "kind", "origin")
     function = Column("function", overflow="fold")
-    columns = ("|paper", "number", "quantity", function, "kind", "origin", "conditions")
-    table = new_table(None, *columns)
-    for row in rows:
+    table = new_table(None, "name", "source", "quantity", function, "kind", "origin", "conditions")
+    for row, before in zip(rows, [None, *rows], strict=False):
         own = sorted(marks[condition] for condition in row["conditions"])
-        table.add_row(*(escape(row[name]) for name in names), " ".join(map(str, own)))
-    show_table(table, ("paper", "kind", "origin"))
+        name = "" if before and row["name"] == before["name"] else row["name"]
+        cells = (name, citation_of(_source(row)), *(row[each] for each in names))
+        table.add_row(*map(escape, cells), " ".join(map(str, own)))
+    show_table(table, ("origin", "function"))
     for condition, mark in marks.items():
         click.echo(f"  {mark:>3}  {condition}")

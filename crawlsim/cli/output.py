@@ -18,9 +18,10 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
+from analytic.index.names import called, citation_of, cited, place_of
 from crawlsim.cli.streams import stage
 from crawlsim.cli.tables import PARTS, ShownConsole, new_table, show_table
-from crawlsim.summary import TOO_RARE, naming_of, worst_pages
+from crawlsim.summary import TOO_RARE, alike, naming_of, worst_pages
 from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, tail_lines, without_variance
@@ -40,6 +41,9 @@ OPTIONAL_COLUMNS = ("detectable", "needs", "z", "unit", "± SE", "high", "low", 
 
 _COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
 _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}
+_KINDS = ("exact", *_SIGNS)
+"""The best first."""
+
 _PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
 _FEW_PAGES = 50
 _SHOWN_PAGES = 20
@@ -60,8 +64,9 @@ _OVER_TIME = (
 )
 """Columns of a course that is shown."""
 
+LESS_OF_FORMULAS = ("source", "unit")
 LESS_OVER_TIME = tuple(reversed(_OVER_TIME[1:]))
-"""Columns of a course that a narrow terminal goes without, the first ones first."""
+"""Columns of predictions and of a course that a narrow terminal goes without, in this order."""
 
 _WORST_TIMES = 5
 """Rows of a course that are shown with their verdicts."""
@@ -285,7 +290,8 @@ def prediction_records(
     """The predictions for JSON; a time to recover that is not defined is null."""
     from analytic.transient.recovery import NOTHING
 
-    undefined = [
+    rows = [asdict(each) for each in predictions]
+    rows += [
         {
             "measure": "recovery_time",
             "subject": None,
@@ -296,7 +302,7 @@ def prediction_records(
         for other in others
         if other.reason == NOTHING
     ]
-    return [*(asdict(each) for each in predictions), *undefined]
+    return [{**row, "name": called(row["source"])} for row in rows]
 
 
 def solution_record(
@@ -320,23 +326,38 @@ def solution_record(
     }
 
 
-def prediction_table(scenario: Scenario, predictions: Sequence[Prediction]) -> Table:
-    """Predictions with their kinds and sources."""
-    table = new_table(_titled(scenario, ()), "measure", ">value", "|unit", "|kind", "source")
-    rows, note = _worth_showing(
-        scenario, predictions, lambda row: row.value, False, "--json has all"
-    )
+def prediction_table(
+    scenario: Scenario, predictions: Sequence[Prediction], every: bool = False
+) -> Table:
+    """Predictions with their kinds, formulas and sources.
+
+    Of formulas that give the same number the best one, and how many others do: the exact first,
+    then bounds and approximations, of one kind the most special. Another number has its own row.
+    """
+    columns = ("measure", ">value", "|unit", "|kind", "formula", "source")
+    table = new_table(_titled(scenario, ()), *columns)
+    agreeing = [[each] for each in predictions]
+    if not every:
+        agreeing = alike(predictions, lambda row: (row.measure, row.subject), lambda row: row.value)
+    others = {min(group, key=_first): len(group) - 1 for group in agreeing}
+    rows, note = _worth_showing(scenario, others, lambda row: row.value, False, "--json has all")
     shown = naming_of(scenario)
     for row in rows:
+        more = f"; and {others[row]} more" * bool(others[row])
         table.add_row(
             name_of(row.measure, shown(row.measure, row.subject)),
             number(row.value),
             unit_of(row.measure, scenario),
             row.kind,
-            escape(row.source),
+            escape(called(row.source)) + more,
+            escape(citation_of(row.source)),
         )
     table.caption = note or None
     return table
+
+
+def _first(row: Prediction) -> tuple[int, int]:
+    return _KINDS.index(row.kind), place_of(row.source)
 
 
 def course_record(scenario: Scenario, course: Course) -> dict[str, Any]:
@@ -431,18 +452,21 @@ def reason_lines(others: Sequence[NotApplicable], every: bool = False) -> Iterat
 
     The nearest ones, those that lack the least; all of them where `every` is set.
     """
-    sources: dict[str, dict[str, None]] = {}
+    named: dict[str, list[NotApplicable]] = {}
     for other in others:
         if every or not other.other_subject:
-            sources.setdefault(other.reason, {})[other.name] = None
-    shown = list(sources.items())[: None if every else _NEAREST]
-    for reason, shared in shown:
-        yield f"not applicable: {'; '.join(shared)}: {reason}"
-    left_out = len(others) - sum(other.reason in dict(shown) for other in others)
+            named.setdefault(other.reason, []).append(other)
+    shown = list(named.items())[: None if every else _NEAREST]
+    for reason, those in shown:
+        whole = cited(each.source for each in those if not each.is_of_several)
+        parts = dict.fromkeys(each.shown for each in those if each.is_of_several)
+        yield f"not applicable: {'; '.join(filter(None, [whole, *parts]))}: {reason}"
+    left_out = [other for other in others if other.reason not in dict(shown)]
     if left_out:
-        foreign = sum(other.other_subject for other in others)
-        count = f"{left_out} further formula{'s do' if left_out > 1 else ' does'} not apply"
-        of_them = "all" if foreign == left_out > 1 else foreign
+        foreign = sum(other.other_subject for other in left_out)
+        several = len(left_out) > 1
+        count = f"{len(left_out)} further formula{'s do' if several else ' does'} not apply"
+        of_them = "all" if several and foreign == len(left_out) else foreign
         yield f"{count}, {of_them} of them for other systems (--all has the reasons)"
 
 
@@ -509,14 +533,10 @@ def _coloured(verdict: str) -> str:
     return f"[{colour}]{verdict}[/{colour}]"
 
 
-def _once(rows: Sequence[Comparison]) -> Iterator[Comparison]:
+def _once(rows: Sequence[Comparison]) -> list[Comparison]:
     """Rows with the same prediction from several formulas are one row for a reader."""
-    seen: dict[tuple[Any, ...], list[float]] = {}
-    for row in rows:
-        values = seen.setdefault((row.measure, row.subject, row.kind, row.verdict), [])
-        if not any(abs(row.predicted - value) <= 1e-9 * abs(value) for value in values):
-            values.append(row.predicted)
-            yield row
+    groups = alike(rows, lambda r: (r.measure, r.subject, r.kind, r.verdict), lambda r: r.predicted)
+    return [group[0] for group in groups]
 
 
 def _without_reached_bounds(rows: Sequence[Comparison]) -> Iterator[Comparison]:
@@ -544,9 +564,9 @@ def summary_lines(
     others = [measure for measure in simulated if measure not in compared]
     if rows and others:
         yield f"not predicted: {', '.join(others)} (see `run`)"
-    sources = dict.fromkeys(row.source for row in rows if row.predicted == row.predicted)
+    sources = [row.source for row in rows if row.predicted == row.predicted]
     if sources:
-        yield f"predicted by {'; '.join(sources)}"
+        yield f"predicted by {cited(sources)}"
 
 
 def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:

@@ -74,7 +74,7 @@ class Formula(Section):
     Attributes
     ----------
     source : str
-        As `crawlsim solve` names it.
+        As `crawlsim solve --json` names it.
     latex : str
         Where it is left out: the statement of the row of `crawlsim formulas` of that source.
     numbers : str

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any
 
+from analytic.index.names import shown
 from analytic.verdicts.careful_errors import prices_of
 from analytic.verdicts.crosscheck import Sight, look_at_predictions
 from crawlsim.explore.always_valid import errors_to_each_side
@@ -104,6 +105,7 @@ class Watched:
             **values,
             "theory": None if exact is None else exact.value,
             "source": None if exact is None else exact.source,
+            "formula": None if exact is None else shown(exact.source),
             "verdict": self._verdict(sights.get(key), left),
             "interval_left_at": left.get("interval"),
             "band_left_at": left.get("band"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 
 from analytic.index.bibliography import REFERENCES
 from analytic.index.formula import Prediction
+from analytic.index.names import by_name, citation_of
 from analytic.index.predictions import NotApplicable
 from analytic.verdicts.crosscheck import Comparison, overall, scope_of
 from analytic.verdicts.law_check import LawComparison, with_laws
@@ -188,7 +189,7 @@ class Entry:
     @property
     def reasons(self) -> list[tuple[str, str]]:
         """Formulas that do not apply, and why: each once, also of several quantities."""
-        return list(dict.fromkeys((each.name, each.reason) for each in self.not_applicable))
+        return list(dict.fromkeys((each.shown, each.reason) for each in self.not_applicable))
 
     @property
     def meaning(self) -> str:
@@ -225,7 +226,8 @@ def html(entries: Sequence[Entry], *, provenance: Mapping[str, str], folder: str
         file_of=lambda scenario: beginning(dumps(scenario, folder)),
         unit_of=_unit_of,
         definition=lambda measure: MEASURES[measure].definition if measure in MEASURES else "",
-        by_paper=_by_paper,
+        by_name=by_name,
+        citation_of=citation_of,
         references=_references(entries),
         provenance=provenance,
         only_sums=only_sums,
@@ -355,28 +357,13 @@ def _anchor(source: str) -> str | None:
     return key if key in REFERENCES else None
 
 
-def _by_paper(sources: Iterable[str]) -> list[tuple[str | None, list[str]]]:
-    """Places grouped by paper; a source that is not in the bibliography is its own place."""
-    papers: dict[str | None, list[str]] = {}
-    for source in sources:
-        key = _anchor(source)
-        papers.setdefault(key, []).append(source.partition(" ")[2] if key else source)
-    return list(papers.items())
-
-
-def _references(entries: Iterable[Entry]) -> list[tuple[str, str, list[str]]]:
-    """Key, full reference and the formulas used, for every paper that the report cites."""
-    used: dict[str, set[str]] = {}
+def _references(entries: Sequence[Entry]) -> list[tuple[str, str]]:
+    """Key and full reference of every paper that the report cites."""
+    cited: set[str | None] = {_anchor(entry.scenario.paper) for entry in entries}
     for entry in entries:
-        sources = [each.source for each in entry.predictions]
-        sources += [each.source for each in entry.comparisons]
-        for key, places in _by_paper(sources):
-            if key:
-                used.setdefault(key, set()).update(places)
-        paper = _anchor(entry.scenario.paper)
-        if paper:
-            used.setdefault(paper, set())
-    return [(key, REFERENCES[key], sorted(used[key])) for key in sorted(used)]
+        cited |= {_anchor(each.source) for each in entry.predictions}
+        cited |= {_anchor(each.source) for each in entry.comparisons}
+    return [(key, REFERENCES[key]) for key in sorted(filter(None, cited))]
 
 
 def sweep_html(

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from analytic.verdicts.crosscheck import RELATIVE_TOLERANCE, Comparison
 from analytic.verdicts.law_check import LawComparison
 from analytic.verdicts.significance import POWER
-from crawlsim.summary import TOO_RARE
+from crawlsim.summary import TOO_RARE, alike
 from scenarios.measures import MEASURES, Subject
 
 _SEVERITY = ("disagrees", "inconclusive", "agrees", "not judged")
-_SAME = 1e-6
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _COUNTED = {
     "disagrees": ("disagrees", "disagree"),
@@ -49,24 +48,13 @@ def with_unit(measure: str, subject: Subject, time_unit: str) -> str:
 
 def rows_of(comparisons: Iterable[Comparison]) -> list[ComparisonRow]:
     """One row per distinct prediction: disagreements first, what is not judged last."""
-    groups: dict[tuple[object, ...], list[list[Comparison]]] = {}
-    for each in comparisons:
-        similar = groups.setdefault((each.measure, each.subject, each.kind, each.verdict), [])
-        same = next((group for group in similar if _same(group[0], each)), None)
-        if same is None:
-            similar.append([each])
-        else:
-            same.append(each)
-    rows = [
-        ComparisonRow(group[0], tuple(dict.fromkeys(each.source for each in group)))
-        for similar in groups.values()
-        for group in similar
-    ]
+    groups = alike(comparisons, _about, lambda each: each.predicted)
+    rows = [ComparisonRow(group[0], tuple(each.source for each in group)) for group in groups]
     return sorted(rows, key=lambda row: _SEVERITY.index(row.comparison.verdict))
 
 
-def _same(one: Comparison, other: Comparison) -> bool:
-    return math.isclose(one.predicted, other.predicted, rel_tol=_SAME, abs_tol=1e-12)
+def _about(row: Comparison) -> tuple[object, ...]:
+    return row.measure, row.subject, row.kind, row.verdict
 
 
 def number(value: float | None, digits: int = 5) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from analytic.index.bibliography import ORIGINS, REFERENCES
 from analytic.index.formula import Condition
+from analytic.index.names import NAMES, QUESTIONS, Name, citation_of, shown
 from crawlsim.formula_index import INDEX
 from generator.examples import Result, example_of
 from generator.figures import figure_of
@@ -26,11 +28,18 @@ from generator.public import public_name
 from papers.rows import TITLES, Row, rows_of
 
 FOLDER = "theory/results"
+QUESTIONS_PAGE = f"{FOLDER}/questions"
+KENDALL = f"{FOLDER}/kendall"
 
 
 def label_of(paper: str, number: str) -> str:
     """The label of the page of a result."""
     return f"formula-{paper}-{slug(number)}"
+
+
+def page_of(rows: list[Result]) -> str:
+    """The place of the page of the rows of one number."""
+    return f"{FOLDER}/{rows[0].paper}/{slug(rows[0].number)}"
 
 
 @cache
@@ -45,29 +54,85 @@ def results() -> dict[str, list[Result]]:
 def formula_pages() -> dict[str, str]:
     """The pages by their places."""
     pages = {}
-    by_paper: dict[str, list[list[str]]] = {}
+    by_paper: dict[str, list[list[Result]]] = {}
     for label, rows in results().items():
-        first = rows[0]
-        name = label.removeprefix(f"formula-{first.paper}-")
-        pages[f"{FOLDER}/{first.paper}/{name}"] = _page(label, rows)
-        kinds = ", ".join(dict.fromkeys(each.kind for each in rows))
-        words = plain("; ".join(each.quantity for each in rows))
-        link = f"[{plain(first.number)}](#{label})"
-        by_paper.setdefault(first.paper, []).append([link, words, plain(kinds)])
-    for paper, rows in by_paper.items():
+        paper = rows[0].paper
+        pages[page_of(rows)] = _page(label, rows)
+        by_paper.setdefault(paper, []).append(rows)
+    for paper, those in by_paper.items():
         pages[f"{FOLDER}/{paper}/index"] = page(
-            f"# {paper}",
+            f"# {citation_of(paper) if paper[-1].isdigit() else _own_title(paper)}",
             linked(REFERENCES[paper]),
-            table(["result", "gives", "kind"], rows),
+            _table(those),
             toctree(_names_below(pages, paper), "hidden"),
         )
+    pages[QUESTIONS_PAGE] = page("# Results by question", *_by_question())
+    pages[KENDALL] = page(
+        "# Results by queue, in Kendall's notation",
+        "Arrivals / services / servers / places, those in service included, + patience: M "
+        "exponential, M(n) at a rate that depends on the level, D constant, PH of phase type, G or "
+        "GI any law, MAP and BMAP Markovian arrival processes, the latter in batches\\.",
+        table(["queue", "what covers it"], map(_covers, by_queue().items())),
+    )
     pages[f"{FOLDER}/index"] = page(
         "# Results, one by one",
         "Every row of `crawlsim formulas`: what it gives, when it holds, where it is from, and a "
         "command that shows it.",
-        toctree([f"{paper}/index" for paper in by_paper], "maxdepth: 1"),
+        toctree(["questions", "kendall", *(f"{paper}/index" for paper in by_paper)], "maxdepth: 1"),
     )
     return pages
+
+
+def _own_title(paper: str) -> str:
+    """What results of this project are about, as their reference begins."""
+    return plain(REFERENCES[paper].partition(":")[0])
+
+
+def _by_question() -> Iterator[str]:
+    for question, words in QUESTIONS.items():
+        yield heading(f"results-{question}", plain(words), 2)
+        yield _table([rows for rows in _special_first() if question in _name(rows).questions])
+
+
+def by_queue() -> dict[str, list[list[Result]]]:
+    """The results that cover each queue in Kendall's notation, the most special first."""
+    symbols = {symbol for name in NAMES.values() for symbol in name.kendall}
+    return {
+        symbol: [rows for rows in _special_first() if symbol in _name(rows).kendall]
+        for symbol in sorted(symbols, key=lambda each: (len(each), each))
+    }
+
+
+def _covers(queue: tuple[str, list[list[Result]]]) -> list[str]:
+    symbol, those = queue
+    links: dict[str, list[str]] = {}
+    for rows in those:
+        link = f"[{plain(citation_of(rows[0].source))}](#{_label(rows)})"
+        links.setdefault(rows[0].name, []).append(link)
+    return [plain(symbol), "; ".join(f"{plain(name)}: {', '.join(links[name])}" for name in links)]
+
+
+def _special_first() -> list[list[Result]]:
+    return sorted(results().values(), key=lambda rows: _name(rows).place)
+
+
+def _name(rows: list[Result]) -> Name:
+    return NAMES[rows[0].source]
+
+
+def _label(rows: list[Result]) -> str:
+    return label_of(rows[0].paper, rows[0].number)
+
+
+def _table(those: list[list[Result]]) -> str:
+    return table(["result", "source", "gives", "kind"], map(_cells, those))
+
+
+def _cells(rows: list[Result]) -> list[str]:
+    words = plain("; ".join(each.quantity for each in rows))
+    kinds = plain(", ".join(dict.fromkeys(each.kind for each in rows)))
+    link = f"[{plain(rows[0].name)}](#{_label(rows)})"
+    return [link, plain(citation_of(rows[0].source)), words, kinds]
 
 
 def _names_below(pages: dict[str, str], paper: str) -> list[str]:
@@ -77,7 +142,7 @@ def _names_below(pages: dict[str, str], paper: str) -> list[str]:
 
 def _page(label: str, rows: list[Result]) -> str:
     first = rows[0]
-    parts = [heading(label, f"{first.paper} {plain(first.number)}")]
+    parts = [heading(label, plain(shown(first.source)))]
     for each in rows:
         if len(rows) > 1:
             parts.append(f"## {_sentence(each.quantity)}")
@@ -85,6 +150,8 @@ def _page(label: str, rows: list[Result]) -> str:
     if figure := figure_of(label):
         parts += ["## Theory beside simulation", figure]
     parts += [f"*Source:* {linked(REFERENCES[first.paper])}"]
+    if covered := NAMES[first.source].kendall:
+        parts += [f"*[Queues](/{KENDALL}.md) that it covers:* {plain(', '.join(covered))}\\."]
     return page(*parts)
 
 

@@ -22,10 +22,12 @@ from systems import queue
 
 import sim
 import sim.replicate
+from analytic import Prediction
+from analytic.index.names import called, citation_of
 from crawlsim.cli import _again, keep_interrupts
-from crawlsim.cli.output import _ends_of_settings
+from crawlsim.cli.output import _ends_of_settings, prediction_table
 from papers.rows import TITLES
-from scenarios import dumps, library_names
+from scenarios import dumps, library_names, load
 from scenarios.measures import MEASURES
 from sim.event_log import COLUMNS
 
@@ -101,7 +103,8 @@ def test_solve_prints_the_promised_json(crawlsim: Any, scenario_file: str) -> No
     (solved,) = strict(out)
     assert code == 0
     assert list(solved) == ["scenario", "predictions", "not_applicable", "accuracy"]
-    assert list(solved["predictions"][0]) == ["measure", "subject", "value", "kind", "source"]
+    keys = ["measure", "subject", "value", "kind", "source", "name"]
+    assert list(solved["predictions"][0]) == keys
     reasons = {one for row in solved["not_applicable"] for one in row["reason"].split("; ")}
     assert "the number of active robots depends on the level" in reasons
     assert list(solved["accuracy"]) == ["states", "method", "passes", "residual", "error"]
@@ -294,6 +297,65 @@ def test_formulas_are_indexed_by_paper(crawlsim: Any) -> None:
     _, table, _ = crawlsim("formulas")
     assert "avrachenkov2011" in table
     assert "[costs]" in table
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "others"),
+    [
+        (["M/M/1/K"], "kleinrock1975 section 3.6", {"talim2001 section 4", "talim2001 (9)"}),
+        (["m/d/1/k"], "courtois1971 embedded chain, with timers", set()),
+        (["Erlang", "b"], "kleinrock1975 section 3.5, Erlang B", set()),
+        (["cyclic constant"], "coffman1998 (3), robots in step", set()),
+        (["Machine repair"], "talim2001 (8)", {"talim2001 (5)"}),
+        (["reneging"], "avrachenkov2011 section 3, one phase", {"avrachenkov2011 Theorem 3"}),
+        (["probes"], "eckstein2005 (5)", {"eckstein2005 section 2.1"}),
+        (["Talim 2001"], "talim2001 section 4", {"talim2001 (8)"}),
+    ],
+)
+def test_formulas_are_found_by_their_names(
+    crawlsim: Any, words: list[str], first: str, others: set[str]
+) -> None:
+    """The most special one first in the table; all in the JSON."""
+    rows = strict(crawlsim("formulas", *words, "--json")[1])
+    sources = {f"{row['paper']} {row['number']}" for row in rows}
+    assert {first} | others <= sources
+    assert len(rows) < 20
+    top = crawlsim("formulas", *words)[1].splitlines()[3]
+    assert called(first) in " ".join(top.split())
+    assert citation_of(first) in " ".join(top.split())
+
+
+def test_words_that_name_no_formula_are_refused(crawlsim: Any) -> None:
+    code, out, err = crawlsim("formulas", "kleinrok1975")
+    assert (code, out) == (2, "")
+    assert 'words = "kleinrok1975"' in err
+    assert "(did you mean kleinrock1975?)" in err
+
+
+def test_solve_shows_the_best_formula_of_each_number(crawlsim: Any) -> None:
+    """By hand: K = 2 and load 0.8; the birth-death queue and the chain say the same."""
+    _, out, _ = crawlsim("solve", "one-robot")
+    lines = [line for line in out.splitlines() if line.startswith("  loss_probability ")]
+    assert [" ".join(line.split()) for line in lines] == [
+        "loss_probability 0.262295 share exact M/M/1/K; and 2 more Kleinrock 1975, section 3.6"
+    ]
+    _, out, _ = crawlsim("solve", "one-robot", "--all")
+    assert sum(line.startswith("  loss_probability ") for line in out.splitlines()) == 3
+
+
+def test_formulas_that_disagree_are_all_shown() -> None:
+    """Two say 0.5 up to rounding, one 0.5 + 1e-8; a bound of 0.5 is reached, another is not."""
+    rows = [
+        Prediction("loss_probability", None, 0.5, "lower bound", "talim2001 (6)"),
+        Prediction("loss_probability", None, 0.5, "exact", "avrachenkov2011 Theorem 2"),
+        Prediction("loss_probability", None, 0.5 + 1e-12, "exact", "kleinrock1975 section 3.6"),
+        Prediction("loss_probability", None, 0.5 + 1e-8, "exact", "mine (1)"),
+        Prediction("loss_probability", None, 0.4, "lower bound", "mine (2)"),
+    ]
+    table = prediction_table(load("one-robot"), rows)
+    *_, names, sources = (list(column.cells) for column in table.columns)
+    assert names == ["M/M/1/K; and 2 more", "mine (1)", "mine (2)"]
+    assert sources == ["Kleinrock 1975, section 3.6", "mine (1)", "mine (2)"]
 
 
 def test_the_index_has_bounds_and_algorithms_that_predict_nothing(crawlsim: Any) -> None:
@@ -634,10 +696,10 @@ def test_solve_says_each_reason_once_and_where_the_rest_is(
     assert len(reasons) == len(set(reasons)) >= 3
     assert "(--json has all)" in " ".join(out.split())
     assert "--out" not in out
-    assert "coffman1998" not in out
+    assert "Coffman 1998" not in out
     assert "(--all has the reasons)" in out
     assert (
-        "coffman1998 (3); coffman1998 (3), slot by slot; coffman1998 (3), accesses that fail"
+        "cyclic access (Coffman 1998, eq. 3); access in an order without a period (Coffman 1998, eq"
         in crawlsim("solve", scenario_file, *places, "--all")[1]
     )
 

@@ -396,10 +396,11 @@ def test_every_verdict_stands_there_in_words(
 
 
 def test_sources_of_the_same_number_share_a_row() -> None:
-    rows = [compared(), compared(source="talim2001 (3)"), compared(predicted=1.005)]
+    rows = [compared(), compared(source="talim2001 section 4"), compared(predicted=1.005)]
     page = render(entry_of(queue(), *rows))
     assert page.count('<th scope="row" title="pages lost per unit time">') == 2 + 1
-    assert "(9); (3)" in page
+    both = [f'<a href="#ref-talim2001">Talim 2001, {each}</a>' for each in ("eq. 9", "section 4")]
+    assert f"M/M/1/K ({'; '.join(both)})" in page
 
 
 def test_undefined_numbers_do_not_break_the_page() -> None:

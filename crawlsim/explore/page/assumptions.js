@@ -37,10 +37,10 @@ export function showHolding(broken, row) {
 }
 
 /** Which formula gives the value: that which is shown, or another one. */
-export function showSource(formula, { verdict, source }) {
+export function showSource(formula, { verdict, source, formula: name }) {
   const none = verdict === null ? "No formula covers this." : "";
   const other = formula === null || source === formula.source ? "" : " The formula above does not cover this.";
-  write(find("formula-note"), source === null ? none : `The value is that of ${source}.${other}`);
+  write(find("formula-note"), source === null ? none : `The value is that of ${name}.${other}`);
 }
 
 /**

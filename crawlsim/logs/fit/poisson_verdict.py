@@ -375,7 +375,7 @@ def source_verdict(burstiness: Burstiness, unit: str) -> list[str]:
     errors = _errors(burstiness, "")
     return [
         f"Not Poisson: {_figures(burstiness, unit)}.",
-        "Effect: the expected cost of given probes needs the rate alone (eckstein2005 (5)) "
+        "Effect: the expected cost of given probes needs the rate alone (Eckstein 2005, eq. 5) "
         f"and stays right; the spread of the actual cost is about {burstiness.factor:.2g} times "
         f"the computed one; {errors}.",
     ]

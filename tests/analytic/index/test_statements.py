@@ -262,7 +262,11 @@ def _one_server() -> tuple[Any, Any]:
     levels = mm1k_levels(0.8, 4)
     value = [computed(latex, "p_n", given | {"n": n}) for n in range(5)]
     mean = computed(latex, r"\mathbb{E}T", given | {"p": levels})
-    return [*value, mean], [*levels, levels @ np.arange(5) / (1.2 * (1 - levels[-1]))]
+    lost = computed(latex, r"P_{\mathrm{loss}}", given | {"p": levels})
+    return [*value, lost, mean], [
+        *(*levels, levels[4]),
+        levels @ np.arange(5) / (1.2 * (1 - levels[4])),
+    ]
 
 
 def _servers() -> tuple[Any, Any]:

@@ -125,6 +125,23 @@ def test_prices_may_be_any_multiple(loss: float) -> None:
     assert cost_of(scenario, "avrachenkov2011 (2)") == pytest.approx(expected, rel=1e-13)
 
 
+def test_targets_that_count_down_are_machine_repair() -> None:
+    """M/M/1//N as in docs/glossary.md: p_q is proportional to N! / (N - q)! (λ / μ)^q."""
+    scenario = load(
+        "talim-switching",
+        {
+            "robots.available": 3,
+            "buffer.waiting_places": 2,
+            "activation.switching.targets": [3, 2, 1, 0],
+            "robots.access_time": {"exponential": {"rate": 0.25}},
+        },
+    )
+    weights = [1, 3 * Fraction(1, 4), 6 * Fraction(1, 16), 6 * Fraction(1, 64)]
+    rows = [each for each in predict(scenario)[0] if each.source == "talim2001 (8)"]
+    levels = [each.value for each in rows if each.measure == "level_probability"]
+    assert levels == pytest.approx([float(each / sum(weights)) for each in weights], rel=1e-13)
+
+
 def test_no_robot_starves() -> None:
     """C(0) = gamma."""
     scenario = load("talim-static-k5").with_("activation.static", 0)

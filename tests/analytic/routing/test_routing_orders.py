@@ -146,7 +146,8 @@ def test_the_bound_of_coffman_is_told_for_independent_accesses() -> None:
     bound = schedule_bound(rates, rates, Deterministic(value=1.0))
     above = 100 * (found.cost / bound - 1) if found.cost else 0.0
     assert (
-        f"bound of coffman1998 (7): {bound:.6g}, the cost is {above:.3g} % above it" in found.notes
+        f"bound of Coffman 1998, eq. 7: {bound:.6g}, the cost is {above:.3g} % above it"
+        in found.notes
     )
     dependent = optimize(load("template-dependent-access"), "template")
     assert not any("coffman" in note for note in dependent.notes)

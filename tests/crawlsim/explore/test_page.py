@@ -148,6 +148,8 @@ def test_it_opens_playing_and_shows_what_the_server_says(page: Page) -> None:
     assert verdict.get_attribute("data-word") == own["verdict"]
     assert own["verdict"] in verdict.text
     assert verdict.find_element("xpath", "ancestor::*[@aria-live]")
+    note = page.driver.find_element("id", "formula-note").text
+    assert note == "The value is that of M/M/1/K (Kleinrock 1975, section 3.6)."
     assert page.data("lesson", "lesson", "[aria-current=true]") == "one-queue"
     assert page.find("level-chart").find_elements("css selector", "circle")
     for row in last["estimates"][1:]:

@@ -1,0 +1,109 @@
+"""What formulas are called, the queues that they cover, the questions that they answer."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import NamedTuple
+
+_GIVEN = tomllib.loads(files("analytic.index").joinpath("names.toml").read_text("utf-8"))
+
+QUESTIONS: dict[str, str] = _GIVEN["questions"]
+"""What the formulas are asked, by a word for it."""
+
+
+class Name(NamedTuple):
+    """What the formulas of one source are called.
+
+    Attributes
+    ----------
+    name : str
+        As a textbook calls it, with Kendall's symbol where there is one.
+    kendall : tuple of str
+        The queues that it covers.
+    questions : tuple of str
+        Keys of `QUESTIONS`.
+    place : int
+        The most special formulas come first.
+    """
+
+    name: str
+    kendall: tuple[str, ...]
+    questions: tuple[str, ...]
+    place: int
+
+
+def _names() -> dict[str, Name]:
+    found: dict[str, Name] = {}
+    for place, family in enumerate(_GIVEN["family"]):
+        for question in QUESTIONS:
+            for source in family.get(question, ()):
+                asked = found[source].questions if source in found else ()
+                kendall = tuple(family.get("kendall", ()))
+                found[source] = Name(family["name"], kendall, (*asked, question), place)
+    return found
+
+
+NAMES: dict[str, Name] = _names()
+"""By source: paper and number."""
+
+
+def citation_of(source: str) -> str:
+    """A source as people cite it: "talim2001 (9)" is "Talim 2001, eq. 9".
+
+    Parameters
+    ----------
+    source : str
+        Paper and number; any other text stays as it is.
+    """
+    paper, _, number = source.partition(" ")
+    author = re.fullmatch(r"([a-z]+)(\d{4})", paper)
+    if not author and source not in NAMES:
+        return source
+    cited = f"{author[1].capitalize()} {author[2]}" if author else paper
+    equation = re.sub(r"\((\d+)\)", r"\1", number)
+    return f"{cited}, {'eq. ' if number.startswith('(') else ''}{equation}" if number else cited
+
+
+def called(source: str) -> str:
+    """The name of what a source says; a source that is not of the index, as it is."""
+    return NAMES[source].name if source in NAMES else source
+
+
+def place_of(source: str) -> int:
+    """Where the most special formulas come first, and others last."""
+    return NAMES[source].place if source in NAMES else len(NAMES)
+
+
+def shown(source: str, quantity: str = "") -> str:
+    """The name, what of it is meant, and the citation second."""
+    name = ", ".join(filter(None, (called(source), quantity)))
+    return f"{name} ({citation_of(source)})" if source in NAMES else name
+
+
+def by_name(sources: Iterable[str]) -> dict[str, list[str]]:
+    """The sources that are called by each name."""
+    named: dict[str, list[str]] = {}
+    for source in dict.fromkeys(sources):
+        named.setdefault(called(source), []).append(source)
+    return named
+
+
+def cited(sources: Iterable[str]) -> str:
+    """Several sources for people: each name once, then where it is from, each paper once."""
+    return "; ".join(
+        name if those == [name] else f"{name} ({_citations(those)})"
+        for name, those in by_name(sources).items()
+    )
+
+
+def _citations(sources: Iterable[str]) -> str:
+    papers: dict[str, list[str]] = {}
+    for source in sources:
+        paper, _, number = citation_of(source).partition(", ")
+        papers.setdefault(paper, []).extend(filter(None, [number]))
+    return "; ".join(
+        f"{paper}, {'; '.join(numbers)}" if numbers else paper for paper, numbers in papers.items()
+    )

@@ -1,0 +1,29 @@
+"""What formulas are called: all of them, and nothing else."""
+
+from __future__ import annotations
+
+from analytic.index.names import NAMES, QUESTIONS, by_name, citation_of, cited, shown
+from crawlsim.formula_index import INDEX
+
+
+def test_every_formula_has_a_name_and_every_name_a_formula() -> None:
+    assert {each.source for each in INDEX} == set(NAMES)
+    assert {question for each in NAMES.values() for question in each.questions} == set(QUESTIONS)
+    assert all(each.name == NAMES[each.source].name for each in INDEX)
+
+
+def test_sources_are_cited_as_people_do() -> None:
+    assert citation_of("talim2001 (9)") == "Talim 2001, eq. 9"
+    assert citation_of("coffman1998 (12)-(15)") == "Coffman 1998, eq. 12-15"
+    assert citation_of("pipeline one robot") == "pipeline, one robot"
+    assert citation_of("a formula of mine") == "a formula of mine"
+    assert shown("kleinrock1975 section 3.6") == "M/M/1/K (Kleinrock 1975, section 3.6)"
+    assert shown("a formula of mine") == "a formula of mine"
+
+
+def test_several_sources_have_each_name_once() -> None:
+    those = ["talim2001 (9)", "mine", "kleinrock1975 section 3.6", "talim2001 section 4", "mine"]
+    assert by_name(those)["M/M/1/K"] == [those[0], those[2], those[3]]
+    assert cited(those) == (
+        "M/M/1/K (Talim 2001, eq. 9; section 4; Kleinrock 1975, section 3.6); mine"
+    )
