@@ -12,14 +12,22 @@ import sys
 import threading
 import webbrowser
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from crawlsim.cli.files import Text, own_folder, place_of, write_files
 from crawlsim.cli.options import command, option, takes
+from crawlsim.cli.results import provenance
 from crawlsim.cli.workers import processes
 from sim.atomic_files import staging
+
+if TYPE_CHECKING:
+    from crawlsim.explore.server import Explorer
+    from crawlsim.explore.static import Replay
 
 _NEEDED = ("starlette", "uvicorn", "latex2mathml")
 """What the extra brings."""
@@ -36,8 +44,17 @@ _TOKEN = re.compile(r"[\w-]{16,64}", re.ASCII)
     option("--port N", "Port; by default that of last time.", type=click.IntRange(0, 65535)),
     option("--token WORD", "What the address must hold; by default that of last time."),
     option("--no-browser", "Print the address only."),
+    option("--static DIR", "Write replays of the lessons, to look at without a server."),
+    option("--force", "Replace files of somebody else in that folder."),
 )
-def explore(source: str | None, port: int | None, token: str | None, no_browser: bool) -> None:
+def explore(
+    source: str | None,
+    port: int | None,
+    token: str | None,
+    no_browser: bool,
+    static: str | None,
+    force: bool,
+) -> None:
     """Open the live page: watch a formula and a simulation, and break what it assumes."""
     try:
         for needed in _NEEDED:
@@ -49,6 +66,9 @@ def explore(source: str | None, port: int | None, token: str | None, no_browser:
         from crawlsim.explore.own_scenario import opened
 
         first = None if source is None else opened(source)
+        if static is not None:
+            _write_replays(server.Explorer(engine, solver, first), static, force)
+            return
         if token is not None and not _TOKEN.fullmatch(token):
             allowed = "must be 16 to 64 letters, digits, hyphens and underscores"
             raise click.ClickException(f"--token: {allowed}")
@@ -63,6 +83,26 @@ def explore(source: str | None, port: int | None, token: str | None, no_browser:
             if not no_browser and _has_screen():
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
             server.serve(listener, token, engine, solver, first)
+
+
+def _write_replays(explorer: Explorer, folder: str, force: bool) -> None:
+    """The replays of all lessons, and the page that leads to them."""
+    import asyncio
+
+    from crawlsim.explore.static import index_of, replays
+
+    async def made() -> list[Replay]:
+        return [each async for each in replays(explorer)]
+
+    own_folder(folder, ["index.html"], force=force)
+    pages = asyncio.run(made())
+    files: dict[str, Text] = {each.name: each.text for each in pages}
+    files["index.html"] = index_of(pages)
+    runs = [
+        {"lesson": each.lesson.key, "setting": each.setting, "seed": each.seed} for each in pages
+    ]
+    write_files(place_of(folder), files, partial(provenance, runs, {"static": folder}), force=force)
+    click.echo(f"written to {folder}: {len(pages)} replays; begin at {Path(folder) / 'index.html'}")
 
 
 def _kept() -> Path:

@@ -238,12 +238,15 @@ class Explorer:
     async def export_html(self, request: Request) -> Response:
         """One page that replays what was seen, without a server."""
         asked = await self._asked(request)
+        return _download(await self.replay_of(asked), f"{asked.sides.simulated.name}.html")
+
+    async def replay_of(self, asked: Asked) -> str:
+        """The page that replays what was seen."""
         events = await self._all_seen(asked)
         lesson = lesson_record(asked)
         formula = await self._formula(asked)
         files = {side: tomli_w.dumps(asked.side(side).as_file()) for side in SIDES}
-        text = await in_thread(replay, lesson, formula, events, files)
-        return _download(text, f"{asked.sides.simulated.name}.html")
+        return await in_thread(replay, lesson, formula, events, files)
 
     async def _all_seen(self, asked: Asked) -> list[dict[str, Any]]:
         """What was seen after 2, 3, … replications, up to the number that is asked for."""

@@ -393,9 +393,9 @@ def test_the_formula_that_holds_stands_beside_the_one_that_is_broken(page: Page)
     assert float(page.data("holds", "value") or 0) == pytest.approx(0.0472033, rel=1e-5)
     page.driver.back()
     page.wait(lambda: page.find("holds").text == "" and page.n > 2)
-    page.open(
-        ("lesson", "break-exponential"), ("set", "buffer.service={lognormal={mean=1.0,sd=2.0}}")
-    )
+    law = "{lognormal={mean=1.0,sd=2.0}}"
+    both = [("set", f"{key}={law}") for key in ("robots.access_time", "buffer.service")]
+    page.open(("lesson", "break-exponential"), *both)
     page.wait(lambda: "No formula is known" in page.find("holds").text)
 
 

@@ -1,0 +1,97 @@
+"""Replays of the lessons, which need no server and no installation: a folder to upload."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, NamedTuple
+
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+
+from crawlsim.explore.asking import asked_for
+from crawlsim.explore.lesson import Knob, Opened
+from crawlsim.explore.server import Explorer
+from crawlsim.explore.sides import value_at
+from crawlsim.report.pages import rendered
+from scenarios import ScenarioError
+from scenarios.files import value_text
+
+REPLICATIONS = 100
+"""Of each replay: most bands have settled by then."""
+
+SEEDS = 2
+"""Replays of one setting, each by a seed of its own."""
+
+_SEED = "run.seed"
+
+
+class Replay(NamedTuple):
+    """One page of the folder.
+
+    Attributes
+    ----------
+    lesson : Opened
+    setting : str
+        What was turned, in words; empty for the lesson as it is.
+    seed : int
+    name : str
+        Of the file.
+    text : str
+    """
+
+    lesson: Opened
+    setting: str
+    seed: int
+    name: str
+    text: str
+
+
+async def replays(explorer: Explorer) -> AsyncIterator[Replay]:
+    """Each lesson as it is and with each of its knobs turned, by some seeds.
+
+    What cannot be simulated soon enough is left out.
+    """
+    for opened in explorer.lessons.values():
+        for number, (setting, changes) in enumerate(_settings(opened)):
+            for seed in range(opened.scenario.run.seed, opened.scenario.run.seed + SEEDS):
+                query = [("lesson", opened.key), ("seed", seed), ("until", REPLICATIONS)]
+                query += [("set", f"{key}={value}") for key, value in changes.items()]
+                try:
+                    asked = asked_for(explorer.lessons, QueryParams(query))
+                    text = await explorer.replay_of(asked)
+                except (HTTPException, ScenarioError):
+                    continue
+                yield Replay(opened, setting, seed, f"{opened.key}-{number}-{seed}.html", text)
+
+
+def _settings(opened: Opened) -> Iterator[tuple[str, dict[str, str]]]:
+    """The lesson as it is, and what its knobs can be turned to, one knob at a time."""
+    yield "", {}
+    for knob in opened.lesson.knobs:
+        if knob.key == _SEED:
+            continue
+        now = value_at(opened.scenario, knob.key)
+        for label, value in _positions(knob):
+            if value != now and value_text(value) != value_text(now):
+                yield f"{knob.label}: {label}", {knob.key: value_text(value)}
+
+
+def _positions(knob: Knob) -> Iterator[tuple[str, Any]]:
+    """Each choice; of a range what lies a quarter from its ends, on a step."""
+    for choice in knob.choices:
+        yield choice.label, choice.value
+    if knob.min is None or knob.max is None or knob.choices:
+        return
+    for share in (0.25, 0.75):
+        steps = round(share * (knob.max - knob.min) / (knob.step or 1.0))
+        value = float(f"{knob.min + steps * (knob.step or 1.0):.10g}")
+        yield f"{value:g}", int(value) if value.is_integer() and (knob.step or 0) >= 1 else value
+
+
+def index_of(made: list[Replay]) -> str:
+    """The page that leads to all others."""
+    lessons: dict[str, Any] = {}
+    for each in made:
+        entry = lessons.setdefault(each.lesson.key, {"lesson": each.lesson.lesson, "settings": {}})
+        entry["settings"].setdefault(each.setting, []).append(each)
+    return rendered("replays.html", {}, lessons=list(lessons.values()), replications=REPLICATIONS)
