@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -18,7 +19,7 @@ from scenarios.environment import Environment
 from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Distribution
 from scenarios.processes import Map, Mmpp, gap_law
-from scenarios.sections import AccessTime, Buffer, PageSize, Robots, System
+from scenarios.sections import AccessTime, Buffer, PageSize, Robots, Servers, System
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,30 @@ Patience: TypeAlias = Never | OnChange | Distribution
 """How long a page waits before it is obsolete; with a law, each draws its own time."""
 
 
+class ServiceOrder(Enum):
+    """Which waiting page is served next, by its word in the file.
+
+    Whoever asks says what each member means to him, and refuses what he does not know.
+    """
+
+    OLDEST_FIRST = "fifo"
+    NEWEST_FIRST = "lifo"
+
+
+class ServerDiscipline(Enum):
+    """What becomes of the packet in service when another one comes, by its word in the file."""
+
+    PREEMPTIVE = "preemptive"
+    NON_PREEMPTIVE = "non-preemptive"
+
+
 @dataclass(frozen=True)
 class QueueDiscipline:
     """Which waiting page is served next, and which leaves without service.
 
     Attributes
     ----------
-    newest_first : bool
-        The newest waiting page is served next, else the oldest one.
+    order : ServiceOrder
     pushes_out : bool
         A page that finds the buffer full pushes out the oldest waiting page, else it is lost.
     replaces : bool
@@ -51,7 +68,7 @@ class QueueDiscipline:
         All waiting copies of a page are dropped when the original changes.
     """
 
-    newest_first: bool = False
+    order: ServiceOrder = ServiceOrder.OLDEST_FIRST
     pushes_out: bool = False
     replaces: bool = False
     drops_changed: bool = False
@@ -59,7 +76,7 @@ class QueueDiscipline:
     @property
     def is_ordered(self) -> bool:
         """First come first served, and whoever waits is not pushed out."""
-        return not self.newest_first and not self.pushes_out
+        return self.order is ServiceOrder.OLDEST_FIRST and not self.pushes_out
 
 
 @dataclass(frozen=True)
@@ -162,6 +179,26 @@ class Fleet:
 
 
 @dataclass(frozen=True)
+class Traffic:
+    """The packets that come to parallel servers.
+
+    Attributes
+    ----------
+    gaps : Distribution, Mmpp or Map
+        Times from one packet to the next.
+    discipline : ServerDiscipline
+    """
+
+    gaps: Gaps
+    discipline: ServerDiscipline
+
+    @property
+    def law(self) -> Distribution | None:
+        """The law of independent gaps; None where they have a phase."""
+        return None if isinstance(self.gaps, Mmpp | Map) else self.gaps
+
+
+@dataclass(frozen=True)
 class Model:
     """What a system is; None: it has no such part.
 
@@ -170,10 +207,13 @@ class Model:
     fleet : Fleet or None
     queue : Queue or None
         In front of the indexing engine.
+    traffic : Traffic or None
+        To parallel servers.
     """
 
     fleet: Fleet | None
     queue: Queue | None
+    traffic: Traffic | None
 
 
 def model_of(system: System) -> Model:
@@ -181,6 +221,7 @@ def model_of(system: System) -> Model:
     return Model(
         fleet=None if system.robots is None else fleet_under(system.robots, system.activation),
         queue=None if system.buffer is None else _queue(system.buffer),
+        traffic=None if system.servers is None else _traffic(system.servers),
     )
 
 
@@ -197,6 +238,10 @@ def fleet_under(robots: Robots, rule: Activation | None = None) -> Fleet:
     )
 
 
+def _traffic(servers: Servers) -> Traffic:
+    return Traffic(gaps_of(servers.arrivals), ServerDiscipline(servers.discipline))
+
+
 def gaps_of(process: AccessTime) -> Gaps:
     """The times between the events of a process: where it is a renewal process, their law."""
     return gap_law(process) or process  # type: ignore[return-value]  # what has no law has a phase
@@ -209,8 +254,8 @@ def _queue(buffer: Buffer) -> Queue:
     given = buffer.obsolescence
     patience = _KINDS[given] if isinstance(given, str) else given
     discipline = QueueDiscipline(
-        newest_first=buffer.discipline == "lifo",
-        pushes_out=buffer.when_full == "push-out",
+        order=ServiceOrder(buffer.discipline),
+        pushes_out={"lose-new": False, "push-out": True}[buffer.when_full],
         replaces=buffer.replace_older_copy,
         drops_changed=isinstance(patience, OnChange),
     )

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scenarios import Scenario
+from scenarios import Scenario, ScenarioError
 from scenarios.activation import Free, Levels, Static, Switching, These, Threshold
 from scenarios.arrays import Array
 from scenarios.choices import looks_at_service, tables_of
 from scenarios.deliveries import joint_size
 from scenarios.fleet import order_of_activation
 from scenarios.laws import Exponential, PhaseType
-from scenarios.model import Gaps, Never, Queue
+from scenarios.model import Gaps, Never, Queue, ServiceOrder
 from scenarios.page_data import page_weights
 from scenarios.page_groups import only_sums
 from scenarios.sections import Pages, Servers
@@ -34,6 +34,12 @@ MOST_FOLLOWED = 1_000_000
 
 _ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
 """Admissions of the scenario file as `rules.admitted` knows them."""
+
+_ORDER = {
+    ServiceOrder.OLDEST_FIRST: rules.OLDEST_FIRST,
+    ServiceOrder.NEWEST_FIRST: rules.NEWEST_FIRST,
+}
+"""Orders of service as `rules.next_in_line` knows them."""
 
 
 class SpacingLaw(NamedTuple):
@@ -62,12 +68,21 @@ def spacing_laws(section: Servers) -> list[SpacingLaw]:
 
 
 def buffer_flags(queue: Queue) -> dict[str, Any]:
-    """The rules of a buffer as both engines take them."""
+    """The rules of a buffer as both engines take them.
+
+    Raises
+    ------
+    ScenarioError
+        If they do not know its order of service.
+    """
+    order = queue.discipline.order
+    if order not in _ORDER:
+        raise ScenarioError("buffer.discipline", order.value, "cannot be simulated")
     return {
         "servers": queue.servers,
         "capacity": queue.capacity,
         "admission": _ADMISSION[queue.admission],
-        "newest_first": queue.discipline.newest_first,
+        "order": _ORDER[order],
         "push_out": queue.discipline.pushes_out,
         "replace": queue.discipline.replaces,
         "page_change": queue.discipline.drops_changed,

@@ -21,7 +21,7 @@ from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Free, Optimal, Static, Switching, These
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution, Mixture
-from scenarios.model import Fleet, Never, QueueDiscipline
+from scenarios.model import Fleet, Never, QueueDiscipline, ServiceOrder
 from scenarios.page_data import access_shares, page_service_times
 from scenarios.sections import Buffer, PageSize, Robots
 
@@ -249,8 +249,22 @@ def phases_unseen(scenario: Scenario) -> str | None:
 
 def first_come_first_served(scenario: Scenario) -> str | None:
     """First come first served, nothing pushed out."""
-    lifo = discipline_of(scenario).newest_first
-    return all_of("last come first served" if lifo else None, nothing_pushed_out(scenario))
+    return all_of(_other_order(scenario), nothing_pushed_out(scenario))
+
+
+def _other_order(scenario: Scenario) -> str | None:
+    """The order in which pages are served that are not served first come first served."""
+    order = discipline_of(scenario).order
+    known = {ServiceOrder.OLDEST_FIRST: None, ServiceOrder.NEWEST_FIRST: "last come first served"}
+    return known.get(order, f'pages are served in the order "{order.value}"')
+
+
+def served_by_time_of_entry(scenario: Scenario) -> str | None:
+    """Which waiting page is served next depends on nothing but when it entered."""
+    order = discipline_of(scenario).order
+    if order in (ServiceOrder.OLDEST_FIRST, ServiceOrder.NEWEST_FIRST):
+        return None
+    return f'the order "{order.value}" looks at more than when pages entered'
 
 
 def nothing_pushed_out(scenario: Scenario) -> str | None:
@@ -351,6 +365,7 @@ def pages_leave_the_queue_alone(scenario: Scenario) -> str | None:
     discipline = discipline_of(scenario)
     dropped = "waiting pages are dropped when their originals change"
     return all_of(
+        served_by_time_of_entry(scenario),
         dropped if discipline.drops_changed else None,
         "newer copies replace older ones" if discipline.replaces else None,
     )
@@ -376,7 +391,7 @@ def memoryless_or_ordered(scenario: Scenario) -> str | None:
     discipline = discipline_of(scenario)
     memory = "with timers that are not exponential"
     return all_of(
-        f"last come first served {memory}" if discipline.newest_first else None,
+        f"{other} {memory}" if (other := _other_order(scenario)) else None,
         f"push-out {memory}" if discipline.pushes_out else None,
     )
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 import numpy as np
 import scipy
@@ -23,6 +23,7 @@ from analytic.machinery.phase_type import PhaseLaw
 from analytic.machinery.robot_modes import Modes
 from analytic.machinery.state_space import Move
 from scenarios.arrays import Array, IntArray
+from scenarios.model import ServiceOrder
 
 if TYPE_CHECKING:
     from scipy.sparse import coo_array
@@ -492,6 +493,17 @@ def one_gone(exits: Array, waiting: int, identity: Identity = np.eye) -> Matrix:
         return kron(kron(before, exits[:, None]), identity(phases ** (waiting - 1 - place)))
 
     return sum(map(gone_from, range(1, waiting)), start=gone_from(0))
+
+
+def next_in_line(order: ServiceOrder, waiting: int) -> int:
+    """Place of the page that is served next among those that wait, where the oldest has place 0."""
+    match order:
+        case ServiceOrder.OLDEST_FIRST:
+            return 0
+        case ServiceOrder.NEWEST_FIRST:
+            return waiting - 1
+        case _:
+            assert_never(order)
 
 
 def service_moves(
