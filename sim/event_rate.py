@@ -110,7 +110,7 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
     """The keys of all that goes on for ever, events per unit time, and for how long."""
     robots, fleet = scenario.robots, scenario.model.fleet
     clients = scenario.clients
-    servers = scenario.servers
+    traffic = scenario.model.traffic
     horizon = scenario.run.horizon
     accessing = _progress(scenario, "robot_speed")
     if robots is not None and robots.deliveries is not None:
@@ -129,8 +129,8 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
     if clients is not None:
         asking = _progress(scenario, "query_factor")
         yield ("clients", "query_rate"), clients.query_rate, asking
-    if servers is not None:
-        yield ("servers", "arrivals"), _draws(servers.arrivals), horizon
+    if traffic is not None:
+        yield ("servers", "arrivals"), _draws(traffic.gaps), horizon
     yield from _births(scenario)
     if scenario.source is not None and scenario.probing is not None:
         yield ("source", "updates"), _average(scenario.source.updates), scenario.probing.horizon

@@ -16,7 +16,7 @@ from scenarios.choices import looks_at_service, tables_of
 from scenarios.deliveries import joint_size
 from scenarios.fleet import order_of_activation
 from scenarios.laws import Exponential, PhaseType
-from scenarios.model import Gaps, Never, Queue, ServiceOrder
+from scenarios.model import Gaps, Never, Queue, ServerDiscipline, ServiceOrder, Traffic
 from scenarios.page_data import page_weights
 from scenarios.page_groups import only_sums
 from scenarios.sections import Pages, Servers
@@ -34,6 +34,8 @@ MOST_FOLLOWED = 1_000_000
 
 _ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
 """Admissions of the scenario file as `rules.admitted` knows them."""
+
+_PREEMPTIVE = {ServerDiscipline.PREEMPTIVE: True, ServerDiscipline.NON_PREEMPTIVE: False}
 
 _ORDER = {
     ServiceOrder.OLDEST_FIRST: rules.OLDEST_FIRST,
@@ -87,6 +89,20 @@ def buffer_flags(queue: Queue) -> dict[str, Any]:
         "replace": queue.discipline.replaces,
         "page_change": queue.discipline.drops_changed,
     }
+
+
+def is_preemptive(traffic: Traffic) -> bool:
+    """Whether a packet that comes to a busy server takes the place of the one in service.
+
+    Raises
+    ------
+    ScenarioError
+        If the engines do not know the discipline of the servers.
+    """
+    discipline = traffic.discipline
+    if discipline not in _PREEMPTIVE:
+        raise ScenarioError("servers.discipline", discipline.value, "cannot be simulated")
+    return _PREEMPTIVE[discipline]
 
 
 def top_level(scenario: Scenario) -> int:

@@ -13,7 +13,7 @@ from sim import rules
 from sim.clock import Alarm, Clock
 from sim.draws import sampler
 from sim.event_log import Log, LogEvent
-from sim.layout import SpacingLaw, spacing_laws
+from sim.layout import SpacingLaw, is_preemptive, spacing_laws
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
 
@@ -200,16 +200,18 @@ class ParallelServers:
     """
 
     def __init__(self, scenario: Scenario, replication: int, seed: int, log: Log | None) -> None:
-        assert scenario.servers is not None
+        section, traffic = scenario.servers, scenario.model.traffic
+        assert section is not None
+        assert traffic is not None
         self._run = scenario.run
         self._replication = replication
         self._stream = partial(stream, seed, replication)
         self.clock = Clock()
         self.end = scenario.run.horizon
         self._log_event = partial(self._write, log) if log else None
-        self._servers = self._all_servers(scenario.servers)
-        gap = sampler(scenario.servers.arrivals, self._stream("arrival"))
-        self._traffic = Traffic(self.clock, gap, self._route(scenario.servers), self._servers)
+        self._servers = self._all_servers(section, is_preemptive(traffic))
+        gap = sampler(traffic.gaps, self._stream("arrival"))
+        self._traffic = Traffic(self.clock, gap, self._route(section), self._servers)
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
@@ -224,8 +226,7 @@ class ParallelServers:
         self._traffic.start()
         self.clock.once(self._run.warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
 
-    def _all_servers(self, section: ServersSection) -> list[Server]:
-        preemptive = section.discipline == "preemptive"
+    def _all_servers(self, section: ServersSection, preemptive: bool) -> list[Server]:
         costs = [partial(_cost_of, law) for law in spacing_laws(section)]
         servers = []
         for index, law in enumerate(section.laws):

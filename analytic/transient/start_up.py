@@ -37,6 +37,7 @@ from scenarios.activation import Switching
 from scenarios.arrays import Array
 from scenarios.laws import Law
 from scenarios.measures import Subject
+from scenarios.model import Gaps
 from scenarios.page_data import (
     access_cycle,
     change_rates,
@@ -45,8 +46,8 @@ from scenarios.page_data import (
     realised_shares,
 )
 from scenarios.page_groups import group_names, largest_in_groups, only_sums
-from scenarios.processes import ArrivalProcess, Map, Mmpp
-from scenarios.sections import AccessTime, Pages
+from scenarios.processes import Map, Mmpp
+from scenarios.sections import Pages
 from scenarios.text import shortened
 
 START_LEFT = 10
@@ -185,8 +186,8 @@ def _warm_up_needs(scenario: Scenario) -> list[WarmUpNeed]:
         if (environment := scenario.robots.environment) is not None:
             name = "the relaxation time of the robots' environment"
             known.append(WarmUpNeed(name, relaxation_time(np.array(environment.Q))))
-    if scenario.servers is not None:
-        known += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
+    if (traffic := scenario.model.traffic) is not None:
+        known += _relaxation("the relaxation time of the arrivals", traffic.gaps)
     return [*known, *_accesses(scenario)]
 
 
@@ -298,7 +299,7 @@ def remembered_starts(scenario: Scenario) -> list[WarmUpNeed]:
     return [each for each in _warm_up_needs(scenario) if warmup * _ONCE < each.long_enough]
 
 
-def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Iterator[WarmUpNeed]:
+def _relaxation(name: str, process: Gaps) -> Iterator[WarmUpNeed]:
     """That of the phase of a process, where it has one and forgets it."""
     if not isinstance(process, Map | Mmpp):
         return

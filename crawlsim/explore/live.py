@@ -23,7 +23,6 @@ from scenarios import Results, Scenario, ScenarioError
 from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
 from scenarios.page_data import access_cycle
-from scenarios.processes import gap_law
 from scenarios.results import Columns, Rows
 from scenarios.sections import Period
 from sim import compiled_engine, simpy_engine
@@ -241,8 +240,8 @@ def ends_count(scenario: Scenario) -> bool:
 
 def _cycle_time(scenario: Scenario) -> float:
     """Time after which a system that goes by the clock begins anew."""
-    if scenario.servers is not None:
-        gap = gap_law(scenario.servers.arrivals)
+    if scenario.servers is not None and scenario.model.traffic is not None:
+        gap = scenario.model.traffic.law
         routing = scenario.servers.routing
         slots = len(routing.root) if isinstance(routing, Period) else 1
     else:

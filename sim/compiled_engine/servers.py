@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios import Scenario
+from scenarios.model import Gaps
 from scenarios.sections import Period, Random
 from scenarios.sections import Servers as ServersSection
 from sim import rules
@@ -16,7 +17,7 @@ from sim.compiled_engine.random_numbers import RandomNumbers, rows_of
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.service import take
 from sim.compiled_engine.world import Times, record
-from sim.layout import spacing_laws
+from sim.layout import is_preemptive, spacing_laws
 from sim.tally import ServersTally, Tally
 
 _SPACING = np.dtype(
@@ -85,11 +86,13 @@ class Servers(NamedTuple):
 def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     """One replication."""
     assert scenario.servers is not None
+    assert scenario.model.traffic is not None
     own = Streams(seed, replication).stream
     run = scenario.run
     services = [own("service", server) for server in range(len(scenario.servers.laws))]
     streams = [*services, own("arrival")]
-    random_numbers = _random_numbers(scenario.servers, streams)
+    processes = [*scenario.servers.laws, scenario.model.traffic.gaps]
+    random_numbers = _random_numbers(processes, streams)
     routing = own("routing")
     servers = _new_servers(scenario, random_numbers)
     random_numbers.refill()
@@ -101,15 +104,15 @@ def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     return tally
 
 
-def _random_numbers(section: ServersSection, streams: list[Any]) -> RandomNumbers:
-    processes = [*section.laws, section.arrivals]
+def _random_numbers(processes: list[Gaps], streams: list[Any]) -> RandomNumbers:
     rows = [rows_of(process, own) for process, own in zip(processes, streams, strict=True)]
     return RandomNumbers(rows, np.ones(len(rows), dtype=np.int64))
 
 
 def _new_servers(scenario: Scenario, random_numbers: RandomNumbers) -> Servers:
-    assert scenario.servers is not None
-    section = scenario.servers
+    section, traffic = scenario.servers, scenario.model.traffic
+    assert section is not None
+    assert traffic is not None
     run = scenario.run
     server = np.recarray(len(section.laws), _SERVER)
     server.fill(0)
@@ -118,10 +121,13 @@ def _new_servers(scenario: Scenario, random_numbers: RandomNumbers) -> Servers:
     spacing, tables = _spacing(section)
     routing = section.routing
     none = np.zeros(0)
-    preemptive = section.discipline == "preemptive"
     return Servers(
         state=record(
-            preemptive=preemptive, arrival=0.0, packets=0, warmup=run.warmup, horizon=run.horizon
+            preemptive=is_preemptive(traffic),
+            arrival=0.0,
+            packets=0,
+            warmup=run.warmup,
+            horizon=run.horizon,
         ),
         server=server,
         ends=new_alarms(len(server)),

@@ -23,7 +23,6 @@ from scenarios.measures import MEASURES
 from scenarios.model import Never
 from scenarios.page_data import access_shares, change_rates
 from scenarios.page_groups import QUANTILES, followed_pages, largest_in_groups
-from scenarios.processes import Renewal
 from scenarios.rare import CLUSTERING, dispersion
 from scenarios.sections import Pages, Robots
 from sim.estimates.measures import packets_ended, pages_ended
@@ -188,8 +187,8 @@ def is_regular(scenario: Scenario) -> bool:
     """Whether deliveries come by the clock, so that every replication counts the same."""
     if scenario.page_set is not None:  # births never do
         return False
-    if scenario.servers is not None:
-        return _is_constant(scenario.servers.arrivals)
+    if (traffic := scenario.model.traffic) is not None:
+        return isinstance(traffic.gaps, Deterministic)
     robots, fleet = scenario.robots, scenario.model.fleet
     rule = scenario.activation
     if robots is None or robots.host_spacing is not None:
@@ -210,11 +209,6 @@ def _of_page_set(part: Part) -> Samples:
         **dict.fromkeys(("known_share", "indexed_share", "fresh_share", "gone_share"), pages),
         "wasted_share": np.array([part["accesses"].sum()]),
     }
-
-
-def _is_constant(times: object) -> bool:
-    law = times.gap if isinstance(times, Renewal) else times
-    return isinstance(law, Deterministic)
 
 
 def _of_pages(totals: Totals, pages: Pages, robots: Robots | None) -> Samples:
