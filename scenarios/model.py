@@ -92,6 +92,10 @@ class Queue:
     service : Distribution or PageSize
         A law, or the time that the page itself takes.
     patience : Never, OnChange or Distribution
+    sojourn_quantiles : tuple of float
+        The shares of pages that were asked for.
+    servers_named : bool
+        Whether the file speaks of its servers.
     """
 
     servers: int
@@ -100,6 +104,8 @@ class Queue:
     discipline: QueueDiscipline
     service: Distribution | PageSize
     patience: Patience
+    sojourn_quantiles: tuple[float, ...] = ()
+    servers_named: bool = False
 
     @property
     def capacity(self) -> int:
@@ -137,6 +143,27 @@ class RobotClass:
 
 
 @dataclass(frozen=True)
+class Failing:
+    """Accesses may fail.
+
+    Attributes
+    ----------
+    probability : float
+        That an access delivers nothing.
+    retries : int
+        How often a robot tries the same page again before it gives it up.
+    """
+
+    probability: float
+    retries: int
+
+    @property
+    def given_up(self) -> float:
+        """Probability that a robot gives up a page."""
+        return self.probability ** (self.retries + 1)
+
+
+@dataclass(frozen=True)
 class Fleet:
     """The robots.
 
@@ -149,8 +176,8 @@ class Fleet:
         Of robots that deliver together, which have no classes.
     environment : Environment or None
         It changes the speed of all accesses.
-    failure_probability : float
-        That an access delivers nothing.
+    failing : Failing or None
+        None: every access delivers.
     rule : Activation or None
         It says how many are active.
     order : sequence of int
@@ -161,7 +188,7 @@ class Fleet:
     classes: tuple[RobotClass, ...]
     deliveries: Deliveries | None
     environment: Environment | None
-    failure_probability: float
+    failing: Failing | None
     rule: Activation | None
     order: Sequence[int]
 
@@ -170,6 +197,11 @@ class Fleet:
         """The class of each robot, by its index, in the order in which they become active."""
         of_robot = [index for index, each in enumerate(self.classes) for _ in range(each.available)]
         return [of_robot[robot] for robot in self.order] if of_robot else []
+
+    @property
+    def failure_probability(self) -> float:
+        """Probability that an access delivers nothing."""
+        return self.failing.probability if self.failing else 0.0
 
     @property
     def law(self) -> Distribution | None:
@@ -227,12 +259,13 @@ def model_of(system: System) -> Model:
 
 def fleet_under(robots: Robots, rule: Activation | None = None) -> Fleet:
     """[robots] decoded, under a rule."""
+    failure = robots.failure
     return Fleet(
         available=robots.available,
         classes=tuple(RobotClass(count, gaps_of(time)) for time, count in access_times(robots)),
         deliveries=robots.deliveries,
         environment=robots.environment,
-        failure_probability=robots.failure_probability,
+        failing=None if failure is None else Failing(failure.probability, failure.retries),
         rule=rule,
         order=order_of_activation(robots, rule),
     )
@@ -266,4 +299,6 @@ def _queue(buffer: Buffer) -> Queue:
         discipline=discipline,
         service=buffer.service,
         patience=patience,
+        sojourn_quantiles=buffer.sojourn_quantiles,
+        servers_named="servers" in buffer.model_fields_set,
     )

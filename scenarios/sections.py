@@ -228,11 +228,6 @@ class Robots(Section):
             wait = "a second attempt would have to wait for its host"
             raise refused(f"does not go with host_spacing: {wait}", key="failure")
 
-    @property
-    def failure_probability(self) -> float:
-        """Probability that an access fails."""
-        return self.failure.probability if self.failure else 0.0
-
 
 class PageSize(Section):
     """A service that takes a time given by the size of its page."""

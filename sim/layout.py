@@ -171,11 +171,11 @@ def robots_when_empty(scenario: Scenario) -> int:
 def service_by_phase(scenario: Scenario) -> PhaseType | None:
     """The service whose phase a rule asks for; None where none does."""
     rule = scenario.activation
-    buffer = scenario.buffer
+    queue = scenario.model.queue
     looks = isinstance(rule, Switching) and looks_at_service(scenario.robots, rule)
-    if buffer is None or not (isinstance(rule, Free) or looks):
+    if queue is None or not (isinstance(rule, Free) or looks):
         return None
-    return seen_phases(buffer.service)
+    return seen_phases(queue.service)
 
 
 def told_apart(scenario: Scenario) -> tuple[int, int]:

@@ -378,11 +378,11 @@ class SearchEngine:
 
     def _failures(self, robots: Iterable[int], source: PageSource) -> Failures | None:
         """Which accesses of these robots fail, where some may."""
-        section = self._section.failure
-        if section is None:
+        failing = self._scenario.model.fleet.failing if self._scenario.model.fleet else None
+        if failing is None:
             return None
         draws = {robot: self._stream("failure", robot).random for robot in robots}
-        return Failures(section.probability, section.retries, draws, source, self._log_event)
+        return Failures(failing.probability, failing.retries, draws, source, self._log_event)
 
 
 def _drawn_end(

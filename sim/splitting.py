@@ -218,8 +218,8 @@ def _pilot(system: Scenario, seed: int) -> _Splits:
     Each round splits as the last one says, and so sees levels that it did not reach; the one after
     the last that is known is taken to be as much rarer as that was than the one before.
     """
-    assert system.buffer is not None
-    levels = np.arange(1, system.buffer.waiting_places + system.buffer.servers + 1)
+    assert system.model.queue is not None
+    levels = np.arange(1, system.model.queue.capacity + 1)
     copies: IntArray = np.ones(len(levels), dtype=np.int64)
     events = 0
     events_per_page = math.nan

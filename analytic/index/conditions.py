@@ -21,9 +21,9 @@ from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Free, Optimal, Static, Switching, These
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution, Mixture
-from scenarios.model import Fleet, Never, QueueDiscipline, ServiceOrder
+from scenarios.model import Fleet, Never, Queue, QueueDiscipline, ServiceOrder
 from scenarios.page_data import access_shares, page_service_times
-from scenarios.sections import Buffer, PageSize, Robots
+from scenarios.sections import PageSize, Robots
 
 IN_ENVIRONMENT = "the speed of accesses changes with robots.environment"
 """Why a formula with one rate of each robot does not hold."""
@@ -51,11 +51,10 @@ def timer_rate(scenario: Scenario) -> float:
     return rate
 
 
-def buffer_and_robots(scenario: Scenario) -> tuple[Buffer, Robots]:
-    """[buffer] and [robots] of a scenario that meets `has_buffer`."""
-    assert scenario.buffer is not None
+def buffer_and_robots(scenario: Scenario) -> tuple[Queue, Robots]:
+    """The queue and the robots of a scenario that meets `has_buffer`."""
     assert scenario.robots is not None
-    return scenario.buffer, scenario.robots
+    return buffer_of(scenario), scenario.robots
 
 
 def poisson_parameters(scenario: Scenario) -> tuple[Array, float]:
@@ -93,17 +92,15 @@ def fleet_of(scenario: Scenario) -> Fleet:
     return scenario.model.fleet
 
 
-def buffer_of(scenario: Scenario) -> Buffer:
-    """The section [buffer] of a scenario that has one."""
-    assert scenario.buffer is not None
-    return scenario.buffer
+def buffer_of(scenario: Scenario) -> Queue:
+    """The queue of a scenario that has a buffer."""
+    assert scenario.model.queue is not None
+    return scenario.model.queue
 
 
 def discipline_of(scenario: Scenario) -> QueueDiscipline:
     """The discipline of a scenario that has a buffer."""
-    queue = scenario.model.queue
-    assert queue is not None
-    return queue.discipline
+    return buffer_of(scenario).discipline
 
 
 def no_waiting_place(scenario: Scenario) -> str | None:
@@ -113,7 +110,7 @@ def no_waiting_place(scenario: Scenario) -> str | None:
 
 def one_server(scenario: Scenario) -> str | None:
     """One server indexes the pages."""
-    servers = scenario.buffer.servers if scenario.buffer else 1
+    servers = scenario.model.queue.servers if scenario.model.queue else 1
     return None if servers == 1 else f"{servers} servers index pages at a time"
 
 
@@ -201,7 +198,8 @@ def robots_unlike(scenario: Scenario) -> str | None:
 
 def every_access_delivers(scenario: Scenario) -> str | None:
     """No access fails."""
-    fails = scenario.robots is not None and scenario.robots.failure_probability > 0
+    fleet = scenario.model.fleet
+    fails = fleet is not None and fleet.failure_probability > 0
     return "accesses may fail" if fails else None
 
 

@@ -8,7 +8,12 @@ from typing import NamedTuple, TypeGuard, cast
 
 import numpy as np
 
-from analytic.index.conditions import IN_ENVIRONMENT, order_of_pages_kept, static_robots
+from analytic.index.conditions import (
+    IN_ENVIRONMENT,
+    fleet_of,
+    order_of_pages_kept,
+    static_robots,
+)
 from analytic.index.formula import premise
 from analytic.laws.geometric_sum import GeometricSum
 from analytic.machinery.active_robots import most_active
@@ -150,8 +155,7 @@ def law_between_accesses(scenario: Scenario) -> Distribution:
     Accesses that fail are part of that time.
     """
     law = access_law(scenario)
-    assert scenario.robots is not None
-    failure = scenario.robots.failure_probability
+    failure = fleet_of(scenario).failure_probability
     memoryless = law is None or exponential_rate(law) is not None
     if most_active(scenario) > 1 or (failure > 0 and memoryless):
         return Exponential(mean=time_per_access(scenario))
@@ -163,7 +167,7 @@ def time_per_access(scenario: Scenario) -> float:
     """Mean time from one delivery to the next; inf where it is not known or no robot works."""
     if scenario.robots is None:
         return math.inf
-    return _time_per_attempt(scenario) / (1.0 - scenario.robots.failure_probability)
+    return _time_per_attempt(scenario) / (1.0 - fleet_of(scenario).failure_probability)
 
 
 def _time_per_attempt(scenario: Scenario) -> float:

@@ -320,7 +320,7 @@ def _idle_server(scenario: Scenario) -> Values:
 
 def _servers_named(scenario: Scenario) -> str | None:
     """The file speaks of servers."""
-    named = "servers" in conditions.buffer_of(scenario).model_fields_set
+    named = conditions.buffer_of(scenario).servers_named
     return None if named else "the file does not speak of buffer.servers"
 
 

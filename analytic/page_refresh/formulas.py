@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from analytic.index import page_conditions as conditions
-from analytic.index.conditions import every_access_delivers
+from analytic.index.conditions import every_access_delivers, fleet_of
 from analytic.index.formula import Formula, Values, dependent
 from analytic.index.page_conditions import (
     AccessedPages,
@@ -88,11 +88,11 @@ def _failing(scenario: Scenario) -> Values:
     """Accesses that fail, of one robot with a list of pages."""
     accessed = accessed_pages(scenario)
     law = conditions.access_law(scenario)
-    failure = accessed.robots.failure
+    failing = fleet_of(scenario).failing
     assert law is not None
-    assert failure is not None
+    assert failing is not None
     stale = failing_obsolescence(
-        accessed.change_rates, accessed.cycle, law, failure.probability, failure.retries
+        accessed.change_rates, accessed.cycle, law, failing.probability, failing.retries
     )
     return freshness_measures(scenario, accessed.weights, stale)
 
@@ -197,7 +197,7 @@ def _crawling_in_window(scenario: Scenario) -> Values:
 
 
 def _crawling_at(shares: Array, scenario: Scenario) -> Values:
-    failure = accessed_pages(scenario).robots.failure_probability
+    failure = fleet_of(scenario).failure_probability
     rates = np.zeros(len(shares))
     for law, robots in conditions.active_accesses(scenario):
         assert not isinstance(law, Mmpp | Map)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analytic.index.conditions import buffer_and_robots, fleet_of
+from analytic.index.conditions import buffer_and_robots, buffer_of, fleet_of
 from analytic.indexing_queue.chain import QueueChain, rate_entries
 from analytic.indexing_queue.marginals import fate_rates, marginals_of, mean_active
 from analytic.indexing_queue.measures import chain_under, servers_chain_of
@@ -157,7 +157,7 @@ class QueueOverTime:
         """The chain while the settings of a piece are in force; built once for all such pieces."""
         key = replace(settings, begin=0.0, end=0.0, change_factor=1.0, query_factor=1.0)
         if key not in self._rules:
-            several = self.scenario.buffer is not None and self.scenario.buffer.servers > 1
+            several = buffer_of(self.scenario).servers > 1
             of_settings = servers_chain_of if several else chain_under
             self._rules[key] = Rules(of_settings(self.scenario, key), self.scenario.run.horizon)
         return self._rules[key]

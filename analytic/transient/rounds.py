@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from analytic.index.conditions import fleet_of
 from analytic.index.page_conditions import access_law, accessed_pages
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.transforms import exc, mean_time
@@ -137,7 +138,7 @@ class PagesInRounds:
         self._rates = accessed.change_rates
         self._time = mean_time(law)
         self._robots = most_active(scenario)
-        self._hits = accessed.shares * (1.0 - accessed.robots.failure_probability)
+        self._hits = accessed.shares * (1.0 - fleet_of(scenario).failure_probability)
 
     def follow(self, timeline: Sequence[Piece], stops: Sequence[float]) -> Iterator[PageSegment]:
         """The segments between all changes and stops, one after the other."""

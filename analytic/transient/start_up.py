@@ -213,8 +213,8 @@ def _large_queue(scenario: Scenario) -> WarmUpNeed:
 @lru_cache(maxsize=8)
 def _time_to_settle(scenario: Scenario) -> float | None:
     """That of the exact course of a small queue, from the start on."""
-    buffer = scenario.buffer
-    if buffer is None or buffer.servers > 1 or not is_covered((*QUEUE, _small), scenario):
+    queue = scenario.model.queue
+    if queue is None or queue.servers > 1 or not is_covered((*QUEUE, _small), scenario):
         return None
     try:
         return settling_time(QueueOverTime(scenario), _OFF)
@@ -235,12 +235,12 @@ def _oldest_page(scenario: Scenario) -> Iterator[WarmUpNeed]:
     The numbers of pages forget the start sooner than their ages do: under "lifo" the page at the
     bottom is served when the busy period ends.
     """
-    buffer, queue = scenario.buffer, scenario.model.queue
-    if buffer is None or queue is None or queue.discipline.is_ordered:
+    queue = scenario.model.queue
+    if queue is None or queue.discipline.is_ordered:
         return
     stays = stays_of(scenario)
     if stays is not None and math.isfinite(stays.longest):
-        sojourns = _SOJOURNS if buffer.sojourn_quantiles else _SOJOURNS[:2]
+        sojourns = _SOJOURNS if queue.sojourn_quantiles else _SOJOURNS[:2]
         measures = (*sojourns, *(_STALENESS if scenario.pages else ()), "control_cost")
         yield WarmUpNeed("the longest stay of a waiting page", stays.longest, measures=measures)
 
@@ -348,8 +348,8 @@ def _accesses(scenario: Scenario) -> Iterator[WarmUpNeed]:
 
 def _delivered_per_slot(scenario: Scenario) -> float:
     """Share of the slots of a list whose pages robots do not give up."""
-    failure = scenario.robots.failure if scenario.robots else None
-    return 1.0 if failure is None else 1.0 - failure.probability ** (failure.retries + 1)
+    failing = scenario.model.fleet.failing if scenario.model.fleet else None
+    return 1.0 if failing is None else 1.0 - failing.given_up
 
 
 def _called(pages: Pages, page: int) -> str:
@@ -362,7 +362,8 @@ def _left_of_long_times(scenario: Scenario) -> float:
 
     In the long run some of them have begun long ago; at the start all of them begin.
     """
-    laws: list[object] = [] if scenario.buffer is None else [scenario.buffer.service]
+    queue = scenario.model.queue
+    laws: list[object] = [] if queue is None else [queue.service]
     if scenario.robots is not None:
         laws += [each.law for each in fleet_of(scenario).classes]
     heavy = [each for each in laws if isinstance(each, Law) and math.isfinite(each.tail_index)]

@@ -61,7 +61,7 @@ class Replication:
         self._blueprint = blueprint_of(scenario, points if scenario.buffer else None)
         self._streams = Streams(seed, replication)
         robots = scenario.robots
-        self._service = self._stream_for("service", scenario.buffer)
+        self._service = self._stream_for("service", scenario.model.queue)
         self._change = self._stream_for("change", scenario.pages)
         self._delivery = self._stream_for("delivery", robots.deliveries if robots else None)
         self._query = self._stream_for("query", scenario.clients)

@@ -62,7 +62,7 @@ def end_effect_bounds(totals: Totals, scenario: Scenario) -> Bounds:
     bounds: Bounds = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         if "buffer" in means:
-            servers = scenario.buffer.servers if scenario.buffer else 1
+            servers = scenario.model.queue.servers if scenario.model.queue else 1
             bounds["arrival_rate"] = robots / window
             bounds["loss_rate"] = bounds["throughput"] = np.maximum(robots, servers) / window
         if "page_sums" in means and scenario.pages is not None:
