@@ -14,9 +14,9 @@ from scenarios.processes import gap_law
 from scenarios.rates import PiecewiseConstant
 from scenarios.timeline import pieces
 from sim.draws import map_tables, stationary_phases
+from sim.engine_inputs import mean_times, modes_in_use, robots_at_levels
 from sim.environment import changes_per_time, mean_speed
 from sim.laws import draws_and_mean
-from sim.layout import mean_times, modes_in_use, robots_at_levels
 
 _MOST_EVENTS = 2.0**53
 """A clock has 53 binary digits: with more events up to its end, times between them are lost."""

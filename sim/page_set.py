@@ -18,10 +18,10 @@ from scenarios.page_set import PageSet
 from sim import rules
 from sim.clock import Alarm, Clock
 from sim.draws import sampler
+from sim.engine_inputs import laws_of_robots, places_of_robots
 from sim.event_log import Log, LogEvent
 from sim.event_rate import require_a_short_list
 from sim.laws import draws_and_mean
-from sim.layout import laws_of_robots, places_of_robots
 from sim.streams import stream
 from sim.tally import PageSetTally, Tally
 

@@ -22,12 +22,7 @@ from sim.clients import Clients
 from sim.clock import Alarm, Clock
 from sim.course import Course
 from sim.draws import TrackedService, sampler
-from sim.environment import Path, as_lists, draw_path
-from sim.event_log import Log
-from sim.failures import Failures
-from sim.host_spacing import HostSpacing
-from sim.law_counter import LawCounter
-from sim.layout import (
+from sim.engine_inputs import (
     buffer_flags,
     end_of_run,
     horizon_octave,
@@ -43,6 +38,11 @@ from sim.layout import (
     told_apart,
     top_level,
 )
+from sim.environment import Path, as_lists, draw_path
+from sim.event_log import Log
+from sim.failures import Failures
+from sim.host_spacing import HostSpacing
+from sim.law_counter import LawCounter
 from sim.page_changes import PageChanges
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
 from sim.pages import DirectIndex, Load, Pages

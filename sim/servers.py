@@ -12,8 +12,8 @@ from scenarios.sections import Servers as ServersSection
 from sim import rules
 from sim.clock import Alarm, Clock
 from sim.draws import sampler
+from sim.engine_inputs import SpacingLaw, is_preemptive, spacing_laws
 from sim.event_log import Log, LogEvent
-from sim.layout import SpacingLaw, is_preemptive, spacing_laws
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
 

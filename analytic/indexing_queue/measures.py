@@ -21,9 +21,8 @@ from analytic.indexing_queue.chain import (
     switched_chain,
 )
 from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
-from analytic.indexing_queue.marginals import (
+from analytic.indexing_queue.levels_and_fates import (
     Marginals,
-    closed_class_count,
     fate_rates,
     marginals_of,
     mean_active,
@@ -41,6 +40,7 @@ from analytic.indexing_queue.sojourns import Row, sojourn_moments
 from analytic.indexing_queue.solution import (
     NotConvergedError,
     Solution,
+    closed_class_count,
     size_beyond_memory,
     solve_chain,
 )

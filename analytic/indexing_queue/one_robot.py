@@ -27,7 +27,7 @@ from analytic.indexing_queue.chain import (
     dense_generator,
     rate_entries,
 )
-from analytic.indexing_queue.marginals import fate_rates, marginals_of
+from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
 from analytic.indexing_queue.measures import (
     chain_measures,
     service_and_patience,

@@ -17,7 +17,7 @@ from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots, buffer_of, discipline_of, fleet_of
 from analytic.index.formula import Values, dependent
 from analytic.indexing_queue.chain import QueueChain, next_in_line, service_moves
-from analytic.indexing_queue.marginals import fate_rates, marginals_of
+from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
 from analytic.indexing_queue.measures import chain_of, size_of, solution_of
 from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
 from analytic.machinery.active_robots import most_active, robots_at

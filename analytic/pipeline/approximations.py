@@ -19,7 +19,7 @@ from analytic.index.formula import Condition, Formula, Values, dependent
 from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import chain_of, sojourn_transform
 from analytic.indexing_queue.chain import count_states
-from analytic.indexing_queue.marginals import fate_rates, marginals_of
+from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
 from analytic.indexing_queue.measures import (
     converged,
     fits_in_memory,

@@ -17,7 +17,7 @@ import numpy as np
 
 from analytic.index.conditions import buffer_and_robots, buffer_of, fleet_of
 from analytic.indexing_queue.chain import QueueChain, rate_entries
-from analytic.indexing_queue.marginals import fate_rates, marginals_of, mean_active
+from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of, mean_active
 from analytic.indexing_queue.measures import chain_under, servers_chain_of
 from analytic.indexing_queue.several_servers import ServersChain, rates_of_fates, server_entries
 from analytic.machinery.active_robots import most_active, robots_at

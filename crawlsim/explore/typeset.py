@@ -10,7 +10,7 @@ from typing import Any
 
 from crawlsim.explore.lesson import PLACE, Formula
 from crawlsim.explore.mathml import mathml
-from crawlsim.explore.sides import value_at
+from crawlsim.explore.simulated_and_assumed import value_at
 from crawlsim.explore.theory import Key, Theory
 from scenarios import Scenario
 from scenarios.measures import MEASURES, Subject

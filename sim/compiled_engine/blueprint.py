@@ -21,7 +21,7 @@ from sim.compiled_engine.random_numbers import (
     rows_of_robots,
 )
 from sim.compiled_engine.seeding import Streams
-from sim.layout import (
+from sim.engine_inputs import (
     laws_of_robots,
     places_of_robots,
     robots_at_levels,

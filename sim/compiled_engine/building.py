@@ -43,9 +43,7 @@ from sim.compiled_engine.world import (
     record,
 )
 from sim.draws import stationary_phases
-from sim.law_counter import table_of
-from sim.laws.phase_type import parameters
-from sim.layout import (
+from sim.engine_inputs import (
     buffer_flags,
     end_of_run,
     fates_that_occur,
@@ -65,6 +63,8 @@ from sim.layout import (
     told_apart,
     top_level,
 )
+from sim.law_counter import table_of
+from sim.laws.phase_type import parameters
 from sim.speeds import Speed, speed_over_time
 
 _REFRESHED = [

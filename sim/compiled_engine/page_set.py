@@ -15,8 +15,8 @@ from sim.compiled_engine.random_numbers import RandomNumbers, Rows, rows_of, row
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.service import take
 from sim.compiled_engine.world import Times, record
+from sim.engine_inputs import laws_of_robots, places_of_robots
 from sim.event_rate import require_a_short_list
-from sim.layout import laws_of_robots, places_of_robots
 from sim.page_set import NEVER_FETCHED, births_of, mean_at_start
 from sim.tally import PageSetTally, Tally
 

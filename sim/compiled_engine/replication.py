@@ -23,9 +23,9 @@ from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.world import Buffer, Course, Pages, World
 from sim.draws import drawn_phase
+from sim.engine_inputs import end_of_run
 from sim.environment import Path, draw_path
 from sim.law_counter import laws_tally
-from sim.layout import end_of_run
 from sim.sojourn_times import sojourns_tally
 from sim.tally import (
     AgesTally,

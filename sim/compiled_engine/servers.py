@@ -17,7 +17,7 @@ from sim.compiled_engine.random_numbers import RandomNumbers, rows_of
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.service import take
 from sim.compiled_engine.world import Times, record
-from sim.layout import is_preemptive, spacing_laws
+from sim.engine_inputs import is_preemptive, spacing_laws
 from sim.tally import ServersTally, Tally
 
 _SPACING = np.dtype(

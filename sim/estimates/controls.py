@@ -26,9 +26,9 @@ from scenarios.arrays import Array
 from scenarios.laws import Exponential
 from scenarios.sections import PageSize
 from sim import rules
+from sim.engine_inputs import exponential_delivery
 from sim.estimates.totals import Part, Totals
 from sim.laws import draws_and_mean
-from sim.layout import exponential_delivery
 
 _CONSTANT = 1e-12
 """A control whose spread is below this share of what it is made of does not vary."""

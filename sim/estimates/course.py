@@ -25,9 +25,9 @@ from scenarios.measures import Subject
 from scenarios.rare import CLUSTERING
 from scenarios.timeline import observation_times
 from sim import rules
+from sim.engine_inputs import MOST_FOLLOWED, top_level
 from sim.estimates.intervals import interval, is_regular
 from sim.estimates.jackknife import t_quantile
-from sim.layout import MOST_FOLLOWED, top_level
 from sim.tally import CourseTally
 
 _MISSED = 0.05

@@ -28,8 +28,8 @@ from scenarios.page_groups import (
 )
 from scenarios.sections import Pages, Period, Servers
 from sim import rules
+from sim.engine_inputs import SpacingLaw, spacing_laws
 from sim.estimates.totals import Part, Totals
-from sim.layout import SpacingLaw, spacing_laws
 from sim.page_sums import sums_by_group, weighted_sum
 
 Bounds = dict[str, Array]

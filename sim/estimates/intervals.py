@@ -23,7 +23,7 @@ from scenarios.measures import MEASURES
 from scenarios.model import Never
 from scenarios.page_data import access_shares, change_rates
 from scenarios.page_groups import QUANTILES, followed_pages, largest_in_groups
-from scenarios.rare import CLUSTERING, dispersion
+from scenarios.rare import CLUSTERING, share_dispersion
 from scenarios.sections import Pages
 from sim.estimates.measures import packets_ended, pages_ended
 from sim.estimates.totals import Part, Totals, Values
@@ -64,7 +64,7 @@ def interval(
     estimate, error, sample = np.broadcast_arrays(
         np.asarray(estimate, dtype=float), np.asarray(error, dtype=float), sample
     )
-    spread = dispersion(_rarer(measure, estimate), error, np.where(sample > 0, sample, 1.0))
+    spread = share_dispersion(_rarer(measure, estimate), error, np.where(sample > 0, sample, 1.0))
     held_up = np.where(sample > 0, np.sqrt(spread * np.maximum(estimate, 0.0)), 0.0)
     half = quantile * np.maximum(error, held_up)
     low = np.maximum(estimate - half, 0.0)

@@ -23,8 +23,8 @@ from scenarios.page_groups import (
 )
 from scenarios.sections import Pages, Servers
 from sim import rules
+from sim.engine_inputs import exponential_delivery, robots_at_levels
 from sim.estimates.totals import Part, Totals, Values
-from sim.layout import exponential_delivery, robots_at_levels
 
 _CLASSES: dict[str, tuple[int, ...]] = {
     "served": (rules.SERVED,),
