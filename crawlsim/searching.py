@@ -39,6 +39,7 @@ from scenarios import Scenario, ScenarioError
 from scenarios.activation import Free, Levels, Threshold
 from scenarios.arrays import Array
 from scenarios.base import one_of
+from scenarios.model import present
 from scenarios.scenario import require_scenario
 from scenarios.text import counted
 from sim.estimates.choosing import (
@@ -386,13 +387,11 @@ FAMILIES: dict[str, Callable[[Scenario], Family]] = {
 
 
 def _robots(scenario: Scenario) -> int:
-    assert scenario.robots is not None
-    return scenario.robots.available
+    return present(scenario.robots).available
 
 
 def _top(scenario: Scenario) -> int:
-    assert scenario.buffer is not None
-    return scenario.buffer.capacity
+    return present(scenario.buffer).capacity
 
 
 # --- the search ---------------------------------------------------------------------------------

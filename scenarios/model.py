@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from scenarios.activation import Activation
 from scenarios.deliveries import Deliveries
@@ -20,6 +20,14 @@ from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Distribution
 from scenarios.processes import Map, Mmpp, gap_law
 from scenarios.sections import AccessTime, Buffer, PageSize, Robots, Servers, System
+
+Part = TypeVar("Part")
+
+
+def present(part: Part | None) -> Part:
+    """A part that the caller knows to be there."""
+    assert part is not None
+    return part
 
 
 @dataclass(frozen=True)

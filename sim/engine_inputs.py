@@ -16,7 +16,7 @@ from scenarios.choices import looks_at_service, tables_of
 from scenarios.deliveries import joint_size
 from scenarios.fleet import order_of_activation
 from scenarios.laws import Exponential, PhaseType
-from scenarios.model import Gaps, Never, Queue, ServerDiscipline, ServiceOrder, Traffic
+from scenarios.model import Gaps, Never, Queue, ServerDiscipline, ServiceOrder, Traffic, present
 from scenarios.page_data import page_weights
 from scenarios.page_groups import only_sums
 from scenarios.sections import Pages, Servers
@@ -107,8 +107,7 @@ def is_preemptive(traffic: Traffic) -> bool:
 
 def top_level(scenario: Scenario) -> int:
     """The highest level that can be reached: above the capacity where batches enter whole."""
-    queue = scenario.model.queue
-    assert queue is not None
+    queue = present(scenario.model.queue)
     capacity: int = buffer_flags(queue)["capacity"]
     deliveries = scenario.robots.deliveries if scenario.robots else None
     if queue.admission != "complete" or deliveries is None:
@@ -192,8 +191,7 @@ def places_of_robots(scenario: Scenario) -> dict[int, int]:
     A robot is heard while its place is less than the number of active robots. With joint
     deliveries there are no robots of their own. Under switching those that are there.
     """
-    robots = scenario.robots
-    assert robots is not None
+    robots = present(scenario.robots)
     if robots.deliveries is not None:
         return {}
     if isinstance(scenario.activation, Switching):

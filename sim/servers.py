@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from scenarios import Scenario
+from scenarios.model import present
 from scenarios.sections import Period, Random
 from scenarios.sections import Servers as ServersSection
 from sim import rules
@@ -200,9 +201,7 @@ class ParallelServers:
     """
 
     def __init__(self, scenario: Scenario, replication: int, seed: int, log: Log | None) -> None:
-        section, traffic = scenario.servers, scenario.model.traffic
-        assert section is not None
-        assert traffic is not None
+        section, traffic = present(scenario.servers), present(scenario.model.traffic)
         self._run = scenario.run
         self._replication = replication
         self._stream = partial(stream, seed, replication)

@@ -21,7 +21,7 @@ from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Free, Optimal, Static, Switching, These
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution, Mixture
-from scenarios.model import Fleet, Never, Queue, QueueDiscipline, ServiceOrder
+from scenarios.model import Fleet, Never, Queue, QueueDiscipline, ServiceOrder, present
 from scenarios.page_data import access_shares, page_service_times
 from scenarios.sections import PageSize, Robots
 
@@ -47,14 +47,12 @@ def timer_rate(scenario: Scenario) -> float:
     """
     law = timer_of(scenario)
     rate = 0.0 if law is None else exponential_rate(law)
-    assert rate is not None
-    return rate
+    return present(rate)
 
 
 def buffer_and_robots(scenario: Scenario) -> tuple[Queue, Robots]:
     """The queue and the robots of a scenario that meets `has_buffer`."""
-    assert scenario.robots is not None
-    return buffer_of(scenario), scenario.robots
+    return buffer_of(scenario), present(scenario.robots)
 
 
 def poisson_parameters(scenario: Scenario) -> tuple[Array, float]:
@@ -62,8 +60,7 @@ def poisson_parameters(scenario: Scenario) -> tuple[Array, float]:
 
     Of a scenario that meets `poisson_accesses` and `exponential_service`.
     """
-    service = exponential_rate(service_law(scenario))
-    assert service is not None
+    service = present(exponential_rate(service_law(scenario)))
     return delivery_rates_at_levels(scenario), service
 
 
@@ -72,8 +69,7 @@ def delivery_rates_at_levels(scenario: Scenario) -> Array:
 
     Of a scenario that meets `poisson_accesses`.
     """
-    totals = total_rates(fleet_of(scenario))
-    assert totals is not None
+    totals = present(total_rates(fleet_of(scenario)))
     at = robots_at(scenario)
     rates: Array = totals[[at(level) for level in range(buffer_of(scenario).capacity + 1)]]
     return rates
@@ -88,14 +84,12 @@ def has_buffer(scenario: Scenario) -> str | None:
 
 def fleet_of(scenario: Scenario) -> Fleet:
     """The robots of a scenario that has some."""
-    assert scenario.model.fleet is not None
-    return scenario.model.fleet
+    return present(scenario.model.fleet)
 
 
 def buffer_of(scenario: Scenario) -> Queue:
     """The queue of a scenario that has a buffer."""
-    assert scenario.model.queue is not None
-    return scenario.model.queue
+    return present(scenario.model.queue)
 
 
 def discipline_of(scenario: Scenario) -> QueueDiscipline:
@@ -135,8 +129,7 @@ def services_alike(scenario: Scenario) -> str | None:
 
 
 def _times_of_pages(scenario: Scenario, service: PageSize) -> Array:
-    assert scenario.pages is not None
-    return page_service_times(service, scenario.pages)
+    return page_service_times(service, present(scenario.pages))
 
 
 def service_law(scenario: Scenario) -> Distribution:
@@ -165,8 +158,7 @@ def _mixed(scenario: Scenario, service: PageSize) -> Distribution:
     if len(times) == 1:
         return Deterministic(value=float(times[0]))
     policy = scenario.robots.accessing if scenario.robots else None
-    assert policy is not None
-    shares = np.bincount(which, weights=access_shares(policy, scenario.pages))
+    shares = np.bincount(which, weights=access_shares(present(policy), scenario.pages))
     return Mixture(
         probabilities=tuple(shares[shares > 0].tolist()),
         of=tuple(Deterministic(value=time) for time in times[shares > 0].tolist()),

@@ -21,13 +21,12 @@ from analytic.page_set.known_pages import (
     known_share,
 )
 from scenarios import Scenario
-from scenarios.model import Gaps
+from scenarios.model import Gaps, present
 from scenarios.page_set import PageSet
 
 
 def _section(scenario: Scenario) -> PageSet:
-    assert scenario.page_set is not None
-    return scenario.page_set
+    return present(scenario.page_set)
 
 
 @premise
@@ -147,8 +146,7 @@ def _found_gone(scenario: Scenario) -> Values:
 
 def _fetched(means: Callable[[float, float, float, float], Fetched], scenario: Scenario) -> Values:
     section = _section(scenario)
-    death = death_rate(section)
-    assert death is not None
+    death = present(death_rate(section))
     found = means(_arrivals(scenario), death, section.change_rate, _accesses(scenario))
     existing = section.birth_rate / death
     yield "fresh_share", None, found.fresh / existing

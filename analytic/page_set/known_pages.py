@@ -5,6 +5,7 @@ from __future__ import annotations
 from analytic.machinery.phase_type import exponential_rate
 from analytic.machinery.transforms import complement, mean_time, transform
 from scenarios.laws import Distribution
+from scenarios.model import present
 from scenarios.page_set import PageSet
 
 
@@ -52,8 +53,7 @@ def becoming_known(births: float, lifetime: Distribution, delay: Distribution | 
         return births
     if (death := exponential_rate(lifetime)) is not None:
         return births * float(transform(delay, death))
-    discovery = exponential_rate(delay)
-    assert discovery is not None
+    discovery = present(exponential_rate(delay))
     return births * float(complement(lifetime, discovery))
 
 
@@ -74,6 +74,5 @@ def known_share(lifetime: Distribution, delay: Distribution | None) -> float:
         return 1.0
     if (death := exponential_rate(lifetime)) is not None:
         return float(transform(delay, death))
-    discovery = exponential_rate(delay)
-    assert discovery is not None
+    discovery = present(exponential_rate(delay))
     return 1.0 - float(complement(lifetime, discovery)) / (discovery * mean_time(lifetime))

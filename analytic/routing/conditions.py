@@ -19,7 +19,7 @@ from analytic.routing.losses import arrival_period, dependent_gaps
 from analytic.routing.words import primitive_length
 from scenarios import Scenario
 from scenarios.laws import Distribution, Empirical, Erlang
-from scenarios.model import Gaps, ServerDiscipline, Traffic
+from scenarios.model import Gaps, ServerDiscipline, Traffic, present
 from scenarios.sections import Period, Random, Servers
 from scenarios.spacing_cost import Fading
 
@@ -38,14 +38,12 @@ MOST_OBSERVED = 20_000
 
 def servers_of(scenario: Scenario) -> Servers:
     """The section [servers] of a scenario that has one."""
-    assert scenario.servers is not None
-    return scenario.servers
+    return present(scenario.servers)
 
 
 def traffic_of(scenario: Scenario) -> Traffic:
     """What comes to the servers of a scenario that has some."""
-    assert scenario.model.traffic is not None
-    return scenario.model.traffic
+    return present(scenario.model.traffic)
 
 
 def shares_of(servers: Servers) -> dict[int, float]:

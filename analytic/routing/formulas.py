@@ -47,19 +47,16 @@ from analytic.routing.words import (
 )
 from scenarios import Scenario
 from scenarios.arrays import Array
+from scenarios.model import present
 from scenarios.sections import Period, Servers
 
 
 def _phase_law(servers: Servers, server: int) -> PhaseLaw:
-    law = as_phase_type(servers.laws[server])
-    assert law is not None
-    return law
+    return present(as_phase_type(servers.laws[server]))
 
 
 def _service_rate(servers: Servers, server: int) -> float:
-    rate = exponential_rate(servers.laws[server])
-    assert rate is not None
-    return rate
+    return present(exponential_rate(servers.laws[server]))
 
 
 def _measures(scenario: Scenario, losses: dict[int, float], total: float) -> Values:
@@ -119,8 +116,7 @@ def _from_tables(scenario: Scenario, losses: Callable[[int, Any], Array]) -> Val
 
 def _renewal(scenario: Scenario) -> Values:
     servers = servers_of(scenario)
-    law = traffic_of(scenario).law
-    assert law is not None
+    law = present(traffic_of(scenario).law)
     missed = {m: float(transform(law, _service_rate(servers, m))) for m in shares_of(servers)}
     return _periodic(scenario, lambda server, n: float(renewal_loss(missed[server], n)))
 

@@ -23,7 +23,7 @@ from analytic.machinery.phase_type import PhaseLaw
 from analytic.machinery.transforms import log_transform, matrix_transform
 from analytic.routing.spacing import Entry, Row, SpacingCosts, powers, scaled, tabulated
 from scenarios.arrays import Array
-from scenarios.model import gaps_of
+from scenarios.model import gaps_of, present
 from scenarios.processes import gap_law
 from scenarios.sections import AccessTime
 
@@ -249,9 +249,7 @@ def _rate_of(service: PhaseLaw) -> float | None:
 
 def gap_matrices(arrivals: AccessTime) -> tuple[Array, Array]:
     """D0 and D1 of a process with a Markovian form, as every process with dependent gaps has."""
-    matrices = gap_map(gaps_of(arrivals))
-    assert matrices is not None
-    return matrices
+    return present(gap_map(gaps_of(arrivals)))
 
 
 def dependent_gaps(arrivals: AccessTime) -> tuple[Array, Array] | None:

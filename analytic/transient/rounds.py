@@ -19,6 +19,7 @@ from analytic.transient.pages import PageSegment, active_robots, between
 from scenarios import Scenario
 from scenarios.accessing.policy import Indices, Planned
 from scenarios.arrays import Array
+from scenarios.model import present
 from scenarios.page_data import access_shares
 from scenarios.timeline import Piece
 
@@ -65,8 +66,7 @@ class PagesInOrder:
     def __init__(self, scenario: Scenario) -> None:
         accessed = accessed_pages(scenario)
         assert isinstance(accessed.policy, Planned)
-        law = access_law(scenario)
-        assert law is not None
+        law = present(access_law(scenario))
         self._rates = accessed.change_rates
         self._time = mean_time(law)
         self._robots = most_active(scenario)
@@ -133,8 +133,7 @@ class PagesInRounds:
 
     def __init__(self, scenario: Scenario) -> None:
         accessed = accessed_pages(scenario)
-        law = access_law(scenario)
-        assert law is not None
+        law = present(access_law(scenario))
         self._rates = accessed.change_rates
         self._time = mean_time(law)
         self._robots = most_active(scenario)

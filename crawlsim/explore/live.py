@@ -22,6 +22,7 @@ from crawlsim.explore.theory import Key
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
+from scenarios.model import present
 from scenarios.page_data import access_cycle
 from scenarios.results import Columns, Rows
 from scenarios.sections import Period
@@ -245,17 +246,14 @@ def _cycle_time(scenario: Scenario) -> float:
         routing = scenario.servers.routing
         slots = len(routing.root) if isinstance(routing, Period) else 1
     else:
-        robots, fleet = scenario.robots, scenario.model.fleet
-        assert robots is not None
-        assert fleet is not None
+        robots, fleet = present(scenario.robots), present(scenario.model.fleet)
         gap = fleet.law
         policy = robots.accessing
         slots = 1
         if isinstance(policy, Periodic) and scenario.pages is not None:
             length = len(access_cycle(policy, scenario.pages))
             slots = length // math.gcd(length, robots.available)
-    assert gap is not None
-    return slots * float(draws_and_mean(gap)[1])
+    return slots * float(draws_and_mean(present(gap))[1])
 
 
 def _without_ends(block: Columns) -> Columns:

@@ -8,6 +8,7 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.laws import Exponential
+from scenarios.model import present
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
@@ -121,9 +122,7 @@ def simulate_page_set(scenario: Scenario, replication: int, seed: int) -> Tally:
 
 
 def _rows(scenario: Scenario, own: Streams, births: Any) -> list[Rows]:
-    section, robots = scenario.page_set, scenario.robots
-    assert section is not None
-    assert robots is not None
+    section = present(scenario.page_set)
     delay = _UNIT if isinstance(section.discovery, str) else section.discovery
     rows = [
         rows_of(births_of(section), births),
@@ -138,8 +137,7 @@ def _rows(scenario: Scenario, own: Streams, births: Any) -> list[Rows]:
 def _new_page_set(
     scenario: Scenario, robots: int, at_start: int, random_numbers: RandomNumbers
 ) -> PageSet:
-    section, run = scenario.page_set, scenario.run
-    assert section is not None
+    section, run = present(scenario.page_set), scenario.run
     assert scenario.robots is not None
     assert scenario.robots.accessing is not None
     room = max(_FEWEST, 2 * at_start)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.model import Gaps
+from scenarios.model import Gaps, present
 from scenarios.sections import Period, Random
 from scenarios.sections import Servers as ServersSection
 from sim import rules
@@ -110,9 +110,7 @@ def _random_numbers(processes: list[Gaps], streams: list[Any]) -> RandomNumbers:
 
 
 def _new_servers(scenario: Scenario, random_numbers: RandomNumbers) -> Servers:
-    section, traffic = scenario.servers, scenario.model.traffic
-    assert section is not None
-    assert traffic is not None
+    section, traffic = present(scenario.servers), present(scenario.model.traffic)
     run = scenario.run
     server = np.recarray(len(section.laws), _SERVER)
     server.fill(0)
