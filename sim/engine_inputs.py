@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,8 @@ _ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rule
 """Admissions of the scenario file as `rules.admitted` knows them."""
 
 _PREEMPTIVE = {ServerDiscipline.PREEMPTIVE: True, ServerDiscipline.NON_PREEMPTIVE: False}
+
+Kind = TypeVar("Kind", ServiceOrder, ServerDiscipline)
 
 _ORDER = {
     ServiceOrder.OLDEST_FIRST: rules.OLDEST_FIRST,
@@ -70,21 +72,12 @@ def spacing_laws(section: Servers) -> list[SpacingLaw]:
 
 
 def buffer_flags(queue: Queue) -> dict[str, Any]:
-    """The rules of a buffer as both engines take them.
-
-    Raises
-    ------
-    ScenarioError
-        If they do not know its order of service.
-    """
-    order = queue.discipline.order
-    if order not in _ORDER:
-        raise ScenarioError("buffer.discipline", order.value, "cannot be simulated")
+    """The rules of a buffer as both engines take them."""
     return {
         "servers": queue.servers,
         "capacity": queue.capacity,
         "admission": _ADMISSION[queue.admission],
-        "order": _ORDER[order],
+        "order": _code_of(queue.discipline.order, "buffer.discipline", _ORDER),
         "push_out": queue.discipline.pushes_out,
         "replace": queue.discipline.replaces,
         "page_change": queue.discipline.drops_changed,
@@ -92,17 +85,15 @@ def buffer_flags(queue: Queue) -> dict[str, Any]:
 
 
 def is_preemptive(traffic: Traffic) -> bool:
-    """Whether a packet that comes to a busy server takes the place of the one in service.
+    """Whether a packet that comes to a busy server takes the place of the one in service."""
+    return bool(_code_of(traffic.discipline, "servers.discipline", _PREEMPTIVE))
 
-    Raises
-    ------
-    ScenarioError
-        If the engines do not know the discipline of the servers.
-    """
-    discipline = traffic.discipline
-    if discipline not in _PREEMPTIVE:
-        raise ScenarioError("servers.discipline", discipline.value, "cannot be simulated")
-    return _PREEMPTIVE[discipline]
+
+def _code_of(kind: Kind, key: str, codes: Mapping[Kind, int]) -> int:
+    """How the engines know a kind; one that they do not know is refused."""
+    if kind not in codes:
+        raise ScenarioError(key, kind.value, "cannot be simulated")
+    return codes[kind]
 
 
 def top_level(scenario: Scenario) -> int:

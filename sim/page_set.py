@@ -194,9 +194,8 @@ class PagesComeAndGo:
         self._at_start = int(births.poisson(mean_at_start(section)))
         self._gap = sampler(births_of(section), births)
         self._lifetime = sampler(section.lifetime, own("lifetime"))
-        self._delay: Draw | None = None
-        if not isinstance(section.discovery, str):
-            self._delay = sampler(section.discovery, own("discovery"))
+        delay = section.delay
+        self._delay = None if delay is None else sampler(delay, own("discovery"))
         self._changes = own("change")
         self._mean_change = 1.0 / section.change_rate if section.change_rate else math.inf
         drawn = scenario.robots.accessing

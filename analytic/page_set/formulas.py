@@ -16,7 +16,6 @@ from analytic.page_set.drawn_pages import Fetched, drawn_pages, many_pages, rate
 from analytic.page_set.known_pages import (
     becoming_known,
     death_rate,
-    delay_of,
     existing_pages,
     known_share,
 )
@@ -38,7 +37,7 @@ def has_page_set(scenario: Scenario) -> str | None:
 def memoryless_discovery(scenario: Scenario) -> str | None:
     """Pages are known from their births on, or lifetimes or delays are exponential."""
     section = _section(scenario)
-    delay = delay_of(section)
+    delay = section.delay
     known = delay is None or exponential_lifetimes(scenario) is None
     if known or (delay is not None and exponential_rate(delay) is not None):
         return None
@@ -97,7 +96,7 @@ def _accesses(scenario: Scenario) -> float:
 
 def _arrivals(scenario: Scenario) -> float:
     section = _section(scenario)
-    return becoming_known(section.birth_rate, section.lifetime, delay_of(section))
+    return becoming_known(section.birth_rate, section.lifetime, section.delay)
 
 
 def only_grows(scenario: Scenario) -> bool:
@@ -137,7 +136,7 @@ def _existing(scenario: Scenario) -> Values:
 
 def _known(scenario: Scenario) -> Values:
     section = _section(scenario)
-    yield "known_share", None, known_share(section.lifetime, delay_of(section))
+    yield "known_share", None, known_share(section.lifetime, section.delay)
 
 
 def _found_gone(scenario: Scenario) -> Values:

@@ -14,11 +14,6 @@ def death_rate(section: PageSet) -> float | None:
     return exponential_rate(section.lifetime)
 
 
-def delay_of(section: PageSet) -> Distribution | None:
-    """The law of the time until a page is known; None where it is known from its birth on."""
-    return None if isinstance(section.discovery, str) else section.discovery
-
-
 def existing_pages(births: float, lifetime: Distribution) -> float:
     """Mean number of existing pages, births per unit time × mean lifetime.
 

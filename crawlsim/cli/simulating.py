@@ -173,7 +173,7 @@ def simulate_as_asked(
 def _corrected(results: Results) -> Results:
     """The results with control variates; a warning where there are none."""
     from sim.estimates import controlled
-    from sim.estimates.controlled import LEAST_REPLICATIONS
+    from sim.estimates.controls import LEAST_REPLICATIONS
 
     corrected = controlled(results)
     if not corrected.variance_ratios:

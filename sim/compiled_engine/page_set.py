@@ -100,7 +100,7 @@ def simulate_page_set(scenario: Scenario, replication: int, seed: int) -> Tally:
     rows = _rows(scenario, own, births)
     robots = sum(len(each.states) for each in rows) - ACCESS
     needs = np.ones(ACCESS + robots, dtype=np.int64)
-    needs[DISCOVERY] = scenario.page_set.discovery != "at-birth"
+    needs[DISCOVERY] = scenario.page_set.delay is not None
     random_numbers = RandomNumbers(rows, needs)
     pages = _new_page_set(scenario, robots, at_start, random_numbers)
     streams = own.stream("change"), own.stream("accessing")
@@ -123,11 +123,10 @@ def simulate_page_set(scenario: Scenario, replication: int, seed: int) -> Tally:
 
 def _rows(scenario: Scenario, own: Streams, births: Any) -> list[Rows]:
     section = present(scenario.page_set)
-    delay = _UNIT if isinstance(section.discovery, str) else section.discovery
     rows = [
         rows_of(births_of(section), births),
         rows_of(section.lifetime, own.stream("lifetime")),
-        rows_of(delay, own.stream("discovery")),
+        rows_of(section.delay or _UNIT, own.stream("discovery")),
     ]
     for law, those in laws_of_robots(scenario, places_of_robots(scenario)):
         rows += rows_of_robots(law, own, "access", those)
@@ -157,7 +156,7 @@ def _new_page_set(
             horizon=run.horizon,
             mean_change=1.0 / rate if rate else np.inf,
             drawn=scenario.robots.accessing.policy == "randomized",
-            delay=section.discovery != "at-birth",
+            delay=section.delay is not None,
             at_once=section.first_access == "at-once",
             waiting=0,
             head=0,
