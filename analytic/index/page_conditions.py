@@ -8,12 +8,7 @@ from typing import NamedTuple, TypeGuard, cast
 
 import numpy as np
 
-from analytic.index.conditions import (
-    IN_ENVIRONMENT,
-    fleet_of,
-    order_of_pages_kept,
-    static_robots,
-)
+from analytic.index.conditions import IN_ENVIRONMENT, fleet_of, order_of_pages_kept, static_robots
 from analytic.index.formula import premise
 from analytic.laws.geometric_sum import GeometricSum
 from analytic.machinery.active_robots import most_active

@@ -119,13 +119,10 @@ def _new_servers(scenario: Scenario, random_numbers: RandomNumbers) -> Servers:
     spacing, tables = _spacing(section)
     routing = section.routing
     none = np.zeros(0)
+    preemptive = is_preemptive(traffic)
     return Servers(
         state=record(
-            preemptive=is_preemptive(traffic),
-            arrival=0.0,
-            packets=0,
-            warmup=run.warmup,
-            horizon=run.horizon,
+            preemptive=preemptive, arrival=0.0, packets=0, warmup=run.warmup, horizon=run.horizon
         ),
         server=server,
         ends=new_alarms(len(server)),
