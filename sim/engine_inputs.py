@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, assert_never
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from scenarios.page_data import page_weights
 from scenarios.page_groups import only_sums
 from scenarios.sections import Pages, Servers
 from scenarios.service_phases import seen_phases
-from scenarios.spacing_cost import Geometric, Power, Table
+from scenarios.spacing_cost import Fading, Geometric, Power, Table
 from scenarios.timeline import observation_times, pieces
 from sim import rules
 from sim.laws import draws_and_mean
@@ -65,8 +65,10 @@ def spacing_laws(section: Servers) -> list[SpacingLaw]:
             law = SpacingLaw(rules.POWER, cost.scale, cost.exponent, np.zeros(0))
         elif isinstance(cost, Geometric):
             law = SpacingLaw(rules.GEOMETRIC, cost.first, cost.ratio, np.zeros(0))
-        else:
+        elif isinstance(cost, Fading):
             law = SpacingLaw(rules.FADING, cost.scale, cost.rate, np.zeros(0))
+        else:
+            assert_never(cost)
         laws.append(law)
     return laws
 
@@ -99,11 +101,10 @@ def _code_of(kind: Kind, key: str, codes: Mapping[Kind, int]) -> int:
 def top_level(scenario: Scenario) -> int:
     """The highest level that can be reached: above the capacity where batches enter whole."""
     queue = present(scenario.model.queue)
-    capacity: int = buffer_flags(queue)["capacity"]
     deliveries = scenario.robots.deliveries if scenario.robots else None
     if queue.admission != "complete" or deliveries is None:
-        return capacity
-    return capacity + joint_size(deliveries)[1] - 1
+        return queue.capacity
+    return queue.capacity + joint_size(deliveries)[1] - 1
 
 
 def fates_that_occur(queue: Queue) -> int:

@@ -56,11 +56,13 @@ def accepted_pages(level: int, batch: int, capacity: int, admission: str) -> int
     -----
     avrachenkov2011, section 2: partial admission, complete rejection, complete admission.
     """
-    if admission == "partial":
-        return max(min(batch, capacity - level), 0)
-    if admission == "reject":
-        return batch if level + batch <= capacity else 0
-    return batch if level < capacity else 0
+    room = max(capacity - level, 0)
+    entering = {
+        "partial": min(batch, room),
+        "reject": batch if batch <= room else 0,
+        "complete": batch if room else 0,
+    }
+    return entering[admission]
 
 
 def count_states(order: int, service_phases: int, patience_phases: int, top: int) -> int:
