@@ -20,6 +20,7 @@ from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Distribution
 from scenarios.processes import Map, Mmpp, gap_law
 from scenarios.sections import AccessTime, Buffer, PageSize, Robots, Servers, System
+from scenarios.timeline import Piece, pieces
 
 Part = TypeVar("Part")
 
@@ -249,11 +250,14 @@ class Model:
         In front of the indexing engine.
     traffic : Traffic or None
         To parallel servers.
+    timeline : tuple of Piece
+        The run from its start to its horizon, in pieces of constant settings.
     """
 
     fleet: Fleet | None
     queue: Queue | None
     traffic: Traffic | None
+    timeline: tuple[Piece, ...]
 
 
 def model_of(system: System) -> Model:
@@ -262,6 +266,7 @@ def model_of(system: System) -> Model:
         fleet=None if system.robots is None else fleet_under(system.robots, system.activation),
         queue=None if system.buffer is None else _queue(system.buffer),
         traffic=None if system.servers is None else _traffic(system.servers),
+        timeline=pieces(system, 0.0, system.run.horizon),
     )
 
 

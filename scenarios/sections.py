@@ -566,6 +566,11 @@ class Run(Section):
             raise refused(allowed, key="observe", value=self.observe)
         return self
 
+    @property
+    def window(self) -> float:
+        """How long is counted: from the end of the warm-up to the horizon."""
+        return self.horizon - self.warmup
+
 
 Text = Annotated[str, Field(strict=True)]
 

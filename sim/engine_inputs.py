@@ -22,7 +22,7 @@ from scenarios.page_groups import only_sums
 from scenarios.sections import Pages, Servers
 from scenarios.service_phases import seen_phases
 from scenarios.spacing_cost import Fading, Geometric, Power, Table
-from scenarios.timeline import observation_times, pieces
+from scenarios.timeline import observation_times
 from sim import rules
 from sim.laws import draws_and_mean
 
@@ -197,7 +197,7 @@ def over_time(scenario: Scenario, effect: str) -> tuple[list[float], list[Any]]:
     """When each setting of one effect of interventions begins, the first at 0, and what it is."""
     begins: list[float] = []
     values: list[Any] = []
-    for piece in pieces(scenario, 0.0, scenario.run.horizon):
+    for piece in scenario.model.timeline:
         value = getattr(piece, effect)
         if not values or value != values[-1]:
             begins.append(piece.begin)

@@ -12,7 +12,6 @@ from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
 from scenarios.processes import gap_law
 from scenarios.rates import PiecewiseConstant
-from scenarios.timeline import pieces
 from sim.draws import map_tables, stationary_phases
 from sim.engine_inputs import mean_times, modes_in_use, robots_at_levels
 from sim.environment import changes_per_time, mean_speed
@@ -147,7 +146,7 @@ def _births(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]
 
 def _progress(scenario: Scenario, effect: str) -> float:
     """Integral of a factor of interventions up to the horizon."""
-    every = pieces(scenario, 0.0, scenario.run.horizon)
+    every = scenario.model.timeline
     return float(sum(getattr(each, effect) * (each.end - each.begin) for each in every))
 
 

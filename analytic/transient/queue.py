@@ -28,7 +28,7 @@ from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.choices import class_sizes, combinations
-from scenarios.timeline import Piece, pieces
+from scenarios.timeline import Piece
 
 
 class Sums(NamedTuple):
@@ -167,7 +167,7 @@ class QueueOverTime:
         scenario = self.scenario
         _, robots = buffer_and_robots(scenario)
         fleet = fleet_of(scenario)
-        states = self.rules(pieces(scenario, 0.0, scenario.run.horizon)[0]).generator.shape[0]
+        states = self.rules(scenario.model.timeline[0]).generator.shape[0]
         row = np.zeros(states)
         if isinstance(scenario.activation, Switching):
             law = start_of_environment(fleet)

@@ -369,7 +369,7 @@ def _left_of_long_times(scenario: Scenario) -> float:
     heavy = [each for each in laws if isinstance(each, Law) and math.isfinite(each.tail_index)]
     run = scenario.run
     area = sum(residual_area(law, run.warmup, run.horizon) for law in heavy)
-    return min(area / (run.horizon - run.warmup), 1.0)
+    return min(area / run.window, 1.0)
 
 
 class StartShifts:
@@ -390,7 +390,7 @@ class StartShifts:
         run = scenario.run
         memories = remembered_starts(scenario)
         self._warmup = run.warmup
-        self._window = run.horizon - run.warmup
+        self._window = run.window
         self._switched = isinstance(scenario.activation, Switching)
         self._unknown = {
             measure for each in memories if math.isinf(each.time) for measure in each.measures

@@ -216,7 +216,7 @@ def _expected(scenario: Scenario, name: str) -> float | None:
     arrivals = values.get("arrival_rate")
     if share is None or arrivals is None or share > _RARE:
         return None
-    return share * arrivals * (scenario.run.horizon - scenario.run.warmup)
+    return share * arrivals * scenario.run.window
 
 
 def _duration(seconds: float) -> str:

@@ -235,7 +235,7 @@ def ends_count(scenario: Scenario) -> bool:
     """
     if not is_regular(scenario):
         return False
-    cycles = (scenario.run.horizon - scenario.run.warmup) / _cycle_time(scenario)
+    cycles = scenario.run.window / _cycle_time(scenario)
     return abs(cycles - round(cycles)) > _PART * cycles
 
 

@@ -110,7 +110,7 @@ def simulate_page_set(scenario: Scenario, replication: int, seed: int) -> Tally:
             require_a_short_list(scenario, len(pages.page))
         random_numbers.refill()
         pages = _with_room(pages)
-    window = run.horizon - run.warmup
+    window = run.window
     counted = PageSetTally(**{name: getattr(pages.counted, name).item() for name in _COUNTED})
     tally = Tally(
         window=window,

@@ -99,7 +99,7 @@ def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     begin_servers(servers)
     while not advance_servers(servers, routing):
         random_numbers.refill()
-    tally = Tally(window=run.horizon - run.warmup, servers=_tally(servers))
+    tally = Tally(window=run.window, servers=_tally(servers))
     tally.check(run.horizon, robots=0)
     return tally
 
