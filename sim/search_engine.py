@@ -43,9 +43,8 @@ from sim.event_log import Log
 from sim.failures import Failures
 from sim.host_spacing import HostSpacing
 from sim.law_counter import LawCounter
-from sim.page_changes import PageChanges
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
-from sim.pages import DirectIndex, Load, Pages
+from sim.pages import DirectIndex, Load, PageChanges, Pages
 from sim.robots import (
     ChosenRobots,
     FreeRobots,
