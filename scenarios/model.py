@@ -13,6 +13,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Literal, TypeAlias, TypeVar
 
+from scenarios.accessing import Accessing
 from scenarios.activation import Activation
 from scenarios.deliveries import Deliveries
 from scenarios.environment import Environment
@@ -246,6 +247,8 @@ class Model:
     Attributes
     ----------
     fleet : Fleet or None
+    accessing : Accessing or None
+        Which page the robots access next.
     queue : Queue or None
         In front of the indexing engine.
     traffic : Traffic or None
@@ -255,6 +258,7 @@ class Model:
     """
 
     fleet: Fleet | None
+    accessing: Accessing | None
     queue: Queue | None
     traffic: Traffic | None
     timeline: tuple[Piece, ...]
@@ -264,6 +268,7 @@ def model_of(system: System) -> Model:
     """The sections of a scenario, decoded; `Scenario.model` keeps it."""
     return Model(
         fleet=None if system.robots is None else fleet_under(system.robots, system.activation),
+        accessing=None if system.robots is None else system.robots.accessing,
         queue=None if system.buffer is None else _queue(system.buffer),
         traffic=None if system.servers is None else _traffic(system.servers),
         timeline=pieces(system, 0.0, system.run.horizon),

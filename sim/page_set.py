@@ -14,6 +14,7 @@ from typing import Protocol
 
 from scenarios import Scenario
 from scenarios.laws import Exponential
+from scenarios.model import present
 from scenarios.page_set import PageSet
 from sim import rules
 from sim.clock import Alarm, Clock
@@ -180,9 +181,7 @@ class PagesComeAndGo:
     """
 
     def __init__(self, scenario: Scenario, replication: int, seed: int, log: Log | None) -> None:
-        assert scenario.page_set is not None
-        assert scenario.robots is not None
-        section = scenario.page_set
+        section = present(scenario.page_set)
         own = partial(stream, seed, replication)
         self._scenario = scenario
         self._replication = replication
@@ -198,9 +197,7 @@ class PagesComeAndGo:
         self._delay = None if delay is None else sampler(delay, own("discovery"))
         self._changes = own("change")
         self._mean_change = 1.0 / section.change_rate if section.change_rate else math.inf
-        drawn = scenario.robots.accessing
-        assert drawn is not None
-        is_drawn = drawn.policy == "randomized"
+        is_drawn = present(scenario.model.accessing).policy == "randomized"
         self._list: PageList = DrawnList(own("accessing").random) if is_drawn else Template()
         self._access = {
             robot: sampler(law, own("access", robot))

@@ -111,7 +111,7 @@ def page_table(spool: PageSpool, scenario: Scenario) -> Iterator[dict[str, Array
 
 def _estimates(totals: Totals, scenario: Scenario, section: Pages, some: slice) -> dict[str, Array]:
     together, left_out = totals.together(), totals.leave_one_out()
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     samples = samples_of_pages(
         totals.parts["pages"]["deliveries"].sum(axis=0),
         totals.parts["page_sums"]["accesses"].sum(),

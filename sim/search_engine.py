@@ -272,7 +272,7 @@ class SearchEngine:
 
     def _page_source(self) -> PageSource:
         section = self._scenario.pages
-        policy = self._section.accessing
+        policy = self._scenario.model.accessing
         if section is None or self._pages is None or policy is None:
             return AnonymousPages()
         blocks = sequence_blocks(policy, section, self._stream("accessing"))

@@ -101,7 +101,7 @@ def test_what_is_written_out_from_the_words_of_a_paper_uses_no_formula(name: str
 
 _DECODED = {
     "pages": {"change_rates", "weights", "hosts", "sizes"},
-    "robots": {"failure", "failure_probability", "access_time"},
+    "robots": {"failure", "failure_probability", "access_time", "accessing"},
     "servers": {"arrivals", "discipline"},
 }
 """Entries that `scenarios.model` and `scenarios.page_data` decode, by section."""
@@ -154,6 +154,7 @@ def test_both_sides_read_the_decoded_model(package: str) -> None:
     [
         "scenario.buffer.when_full",
         "scenario.robots.failure.retries",
+        "robots.accessing",
         "servers_of(scenario).discipline",
         "servers.arrivals",
         "each.access_time",

@@ -112,7 +112,7 @@ def independent_services(scenario: Scenario) -> str | None:
     """Service times are independent of each other and of all else."""
     if services_alike(scenario) is None:
         return None
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     if not isinstance(policy, Randomized):
         return "pages are not drawn at random: their service times depend on the order of accesses"
     if policy.unresolved:
@@ -157,7 +157,7 @@ def _mixed(scenario: Scenario, service: PageSize) -> Distribution:
     times, which = np.unique(_times_of_pages(scenario, service), return_inverse=True)
     if len(times) == 1:
         return Deterministic(value=float(times[0]))
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     shares = np.bincount(which, weights=access_shares(present(policy), scenario.pages))
     return Mixture(
         probabilities=tuple(shares[shares > 0].tolist()),
@@ -197,7 +197,7 @@ def every_access_delivers(scenario: Scenario) -> str | None:
 
 def order_of_pages_kept(scenario: Scenario) -> str | None:
     """Pages are drawn at random, or no access fails: those given up leave a list with gaps."""
-    drawn = scenario.robots is not None and isinstance(scenario.robots.accessing, Randomized)
+    drawn = isinstance(scenario.model.accessing, Randomized)
     if drawn or every_access_delivers(scenario) is None:
         return None
     return "accesses may fail, and pages that robots give up are missing in the order of deliveries"

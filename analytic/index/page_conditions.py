@@ -101,16 +101,11 @@ class AccessedPages(NamedTuple):
 def accessed_pages(scenario: Scenario) -> AccessedPages:
     """The pages of a scenario that has them; it then has robots and an accessing policy, too."""
     pages = scenario.pages
-    robots = scenario.robots
+    robots, policy = scenario.robots, scenario.model.accessing
     assert pages is not None
     assert robots is not None
-    assert robots.accessing is not None
-    return AccessedPages(pages, robots, robots.accessing, change_rates(pages), page_weights(pages))
-
-
-def policy_of(scenario: Scenario) -> Accessing | None:
-    """The accessing policy, where there is one."""
-    return scenario.robots.accessing if scenario.robots else None
+    assert policy is not None
+    return AccessedPages(pages, robots, policy, change_rates(pages), page_weights(pages))
 
 
 def is_planned(policy: Accessing | None) -> TypeGuard[Planned]:
@@ -230,7 +225,7 @@ def independent_accesses(scenario: Scenario) -> str | None:
 
 def resolved_frequencies(scenario: Scenario) -> str | None:
     """What the policy needs is given, not to be found."""
-    policy = policy_of(scenario)
+    policy = scenario.model.accessing
     key = policy.unresolved if policy is not None else None
     return f"the {key} of the accessing policy are still to be found" if key else None
 
@@ -283,13 +278,15 @@ def constant_accesses(scenario: Scenario) -> str | None:
 def periodic_policy(scenario: Scenario) -> str | None:
     """The accessing policy repeats a list of pages."""
     return (
-        None if isinstance(policy_of(scenario), Periodic) else "the accessing policy has no period"
+        None
+        if isinstance(scenario.model.accessing, Periodic)
+        else "the accessing policy has no period"
     )
 
 
 def planned_policy(scenario: Scenario) -> str | None:
     """The accessing policy draws nothing and repeats nothing, and its long run is 2^24 slots."""
-    policy = policy_of(scenario)
+    policy = scenario.model.accessing
     if not is_planned(policy):
         return "the accessing policy has a period, or draws its pages"
     if policy.unresolved:
@@ -301,7 +298,7 @@ def planned_policy(scenario: Scenario) -> str | None:
 
 def index_policy(scenario: Scenario) -> str | None:
     """An index says which page is next: how often each is accessed depends on the window."""
-    is_index = isinstance(policy_of(scenario), IndexPolicy)
+    is_index = isinstance(scenario.model.accessing, IndexPolicy)
     return None if is_index else "no index says which page is next"
 
 
@@ -323,5 +320,7 @@ def slots_of_long_run(scenario: Scenario) -> int:
 def randomized_policy(scenario: Scenario) -> str | None:
     """Each access draws its page independently."""
     return (
-        None if isinstance(policy_of(scenario), Randomized) else "pages are not drawn independently"
+        None
+        if isinstance(scenario.model.accessing, Randomized)
+        else "pages are not drawn independently"
     )

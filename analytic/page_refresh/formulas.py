@@ -214,7 +214,7 @@ def some_access_fails(scenario: Scenario) -> str | None:
 
 def failures_in_proportion(scenario: Scenario) -> str | None:
     """Failures shorten all shares alike: no access fails, or pages are drawn or in a period."""
-    if not is_planned(conditions.policy_of(scenario)):
+    if not is_planned(scenario.model.accessing):
         return None
     return every_access_delivers(scenario)
 
@@ -304,7 +304,7 @@ def short_rounds(scenario: Scenario) -> str | None:
 
 def policy_with_frequencies(scenario: Scenario) -> str | None:
     """The accessing policy is given the frequencies of the pages, or a list of them."""
-    is_index = isinstance(conditions.policy_of(scenario), IndexPolicy)
+    is_index = isinstance(scenario.model.accessing, IndexPolicy)
     return "an index says which page is next" if is_index else None
 
 

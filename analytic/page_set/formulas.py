@@ -52,7 +52,7 @@ def exponential_lifetimes(scenario: Scenario) -> str | None:
 
 def drawn_at_random(scenario: Scenario) -> str | None:
     """Each access draws its page among those that are known."""
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     drawn = policy is not None and policy.policy == "randomized"
     return None if drawn else "pages are fetched in turn, not drawn at random"
 

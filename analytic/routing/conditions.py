@@ -316,7 +316,7 @@ def period_of(accessed: AccessedPages) -> list[int]:
 
 def long_run(scenario: Scenario) -> str | None:
     """The accessing policy has a period, or draws its pages: its cost is that of the long run."""
-    if page_conditions.is_planned(page_conditions.policy_of(scenario)):
+    if page_conditions.is_planned(scenario.model.accessing):
         return "the accessing policy is costed along a finite run, at whose start copies are new"
     return None
 

@@ -312,7 +312,7 @@ def _relaxation(name: str, process: Gaps) -> Iterator[WarmUpNeed]:
 
 def _accesses(scenario: Scenario) -> Iterator[WarmUpNeed]:
     """Times between accesses of pages, and to the first change of a page without accesses."""
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     if scenario.pages is None or policy is None or resolved_frequencies(scenario) is not None:
         return
     if isinstance(policy, IndexPolicy):

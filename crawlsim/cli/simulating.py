@@ -202,7 +202,7 @@ def _warn_of_short_warmup(scenario: Scenario) -> None:
 
 
 def _warn_of_pages_left_out(scenario: Scenario) -> None:
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     if scenario.pages is None or not isinstance(policy, GoldenRatio):
         return
     if count := policy.without_slot(access_shares(policy, scenario.pages)):

@@ -137,8 +137,6 @@ def _new_page_set(
     scenario: Scenario, robots: int, at_start: int, random_numbers: RandomNumbers
 ) -> PageSet:
     section, run = present(scenario.page_set), scenario.run
-    assert scenario.robots is not None
-    assert scenario.robots.accessing is not None
     room = max(_FEWEST, 2 * at_start)
     rate = section.change_rate
     zero = PageSetTally(0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -155,7 +153,7 @@ def _new_page_set(
             warmup=run.warmup,
             horizon=run.horizon,
             mean_change=1.0 / rate if rate else np.inf,
-            drawn=scenario.robots.accessing.policy == "randomized",
+            drawn=present(scenario.model.accessing).policy == "randomized",
             delay=section.delay is not None,
             at_once=section.first_access == "at-once",
             waiting=0,

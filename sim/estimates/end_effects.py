@@ -120,7 +120,7 @@ def _of_pages(
     too many; accesses that are drawn begin no cycle. A plan without a period strays from its
     shares; those of an index are the ones that were counted.
     """
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     accesses = means["page_sums"]["accesses"]
     if "pages" not in means:
         return _of_page_sums(means["page_sums"], window, robots, section, policy)

@@ -197,7 +197,7 @@ def is_regular(scenario: Scenario) -> bool:
         return False
     if fleet.failing is not None:
         return False
-    planned = robots.accessing is None or isinstance(robots.accessing, Planned)
+    planned = isinstance(scenario.model.accessing, Planned | None)
     always = rule is None or isinstance(rule, Static)
     return planned and always and isinstance(fleet.classes[0].gaps, Deterministic)
 
@@ -218,7 +218,7 @@ def _of_pages(totals: Totals, pages: Pages, scenario: Scenario) -> Samples:
     """
     accesses = totals.parts["page_sums"]["accesses"].sum()
     rates = change_rates(pages)
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     drawn = are_drawn(scenario)
     shares = None if policy is None else access_shares(policy, pages)
     if "pages" in totals.parts:
@@ -255,8 +255,8 @@ def samples_of_pages(
 
 def are_drawn(scenario: Scenario) -> bool:
     """Whether it is a matter of chance which page an access delivers."""
-    robots, fleet = scenario.robots, scenario.model.fleet
-    planned = robots is not None and isinstance(robots.accessing, Planned)
+    fleet = scenario.model.fleet
+    planned = isinstance(scenario.model.accessing, Planned)
     return not planned or (fleet is not None and fleet.failing is not None)
 
 
