@@ -23,7 +23,7 @@ from scenarios.accessing.policy import Indices, Periodic, Planned
 from scenarios.accessing.randomized import Randomized
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution, Exponential
-from scenarios.model import Gaps
+from scenarios.model import Gaps, present
 from scenarios.page_data import access_cycle, access_shares, change_rates, page_weights
 from scenarios.processes import Map, Mmpp
 from scenarios.sections import Pages, Robots
@@ -100,11 +100,8 @@ class AccessedPages(NamedTuple):
 
 def accessed_pages(scenario: Scenario) -> AccessedPages:
     """The pages of a scenario that has them; it then has robots and an accessing policy, too."""
-    pages = scenario.pages
-    robots, policy = scenario.robots, scenario.model.accessing
-    assert pages is not None
-    assert robots is not None
-    assert policy is not None
+    pages, robots = present(scenario.pages), present(scenario.robots)
+    policy = present(scenario.model.accessing)
     return AccessedPages(pages, robots, policy, change_rates(pages), page_weights(pages))
 
 

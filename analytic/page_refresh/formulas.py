@@ -142,8 +142,7 @@ def _bound(scenario: Scenario) -> Values:
 
 def _proportional(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
-    law = law_between_accesses(scenario)
-    bound = proportional_bound(accessed.change_rates, law)
+    bound = proportional_bound(accessed.change_rates, law_between_accesses(scenario))
     yield "weighted_obsolescence", None, _price(accessed) * bound
 
 

@@ -134,14 +134,12 @@ def at_random(scenario: Scenario) -> str | None:
 
 def independent_gaps(scenario: Scenario) -> str | None:
     """The gaps between packets are independent and of one law."""
-    law = traffic_of(scenario).law
-    return None if law is not None else "gaps between packets depend on a phase"
+    return None if traffic_of(scenario).law else "gaps between packets depend on a phase"
 
 
 def gaps_with_phases(scenario: Scenario) -> str | None:
     """Packets arrive as an MMPP or MAP."""
-    law = traffic_of(scenario).law
-    return None if law is None else "gaps between packets are independent"
+    return "gaps between packets are independent" if traffic_of(scenario).law else None
 
 
 def one_closed_class(scenario: Scenario) -> str | None:

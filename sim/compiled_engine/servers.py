@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.model import Gaps, present
+from scenarios.model import present
 from scenarios.sections import Period, Random
 from scenarios.sections import Servers as ServersSection
 from sim import rules
@@ -85,14 +85,12 @@ class Servers(NamedTuple):
 
 def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     """One replication."""
-    assert scenario.servers is not None
-    assert scenario.model.traffic is not None
+    laws, gaps = present(scenario.servers).laws, present(scenario.model.traffic).gaps
     own = Streams(seed, replication).stream
     run = scenario.run
-    services = [own("service", server) for server in range(len(scenario.servers.laws))]
-    streams = [*services, own("arrival")]
-    processes = [*scenario.servers.laws, scenario.model.traffic.gaps]
-    random_numbers = _random_numbers(processes, streams)
+    rows = [rows_of(law, own("service", server)) for server, law in enumerate(laws)]
+    rows.append(rows_of(gaps, own("arrival")))
+    random_numbers = RandomNumbers(rows, np.ones(len(rows), dtype=np.int64))
     routing = own("routing")
     servers = _new_servers(scenario, random_numbers)
     random_numbers.refill()
@@ -102,11 +100,6 @@ def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     tally = Tally(window=run.window, servers=_tally(servers))
     tally.check(run.horizon, robots=0)
     return tally
-
-
-def _random_numbers(processes: list[Gaps], streams: list[Any]) -> RandomNumbers:
-    rows = [rows_of(process, own) for process, own in zip(processes, streams, strict=True)]
-    return RandomNumbers(rows, np.ones(len(rows), dtype=np.int64))
 
 
 def _new_servers(scenario: Scenario, random_numbers: RandomNumbers) -> Servers:
