@@ -39,6 +39,7 @@ from scenarios import Scenario, ScenarioError
 from scenarios.activation import Free, Levels, Threshold
 from scenarios.arrays import Array
 from scenarios.base import one_of
+from scenarios.model import present
 from scenarios.scenario import require_scenario
 from scenarios.text import counted
 from sim.estimates.choosing import (
@@ -322,18 +323,14 @@ def _static_family(scenario: Scenario) -> Family:
     """Numbers of robots of each class; with many classes or none, the first ones."""
     available = _robots(scenario)
     classes = (scenario.robots.classes if scenario.robots else None) or ()
-    if len(classes) > 1 and 2 ** len(classes) <= _MOST_RULES:
-        return Family(
-            ranges=tuple(range(each.available + 1) for each in classes),
-            rule=lambda point: {"static": list(point)},
-            decision=lambda rule: {"robots": rule["static"]},
-            words="numbers of robots of each class, in the order of the file",
-        )
+    by_class = len(classes) > 1 and 2 ** len(classes) <= _MOST_RULES
+    numbers = [each.available for each in classes] if by_class else [available]
+    words = "numbers of robots of each class, in the order of the file"
     return Family(
-        ranges=(range(available + 1),),
-        rule=lambda point: {"static": point[0]},
+        ranges=tuple(range(each + 1) for each in numbers),
+        rule=lambda point: {"static": list(point) if by_class else point[0]},
         decision=lambda rule: {"robots": rule["static"]},
-        words=f"fixed numbers from 0 to {available}",
+        words=words if by_class else f"fixed numbers from 0 to {available}",
     )
 
 
@@ -386,13 +383,11 @@ FAMILIES: dict[str, Callable[[Scenario], Family]] = {
 
 
 def _robots(scenario: Scenario) -> int:
-    assert scenario.robots is not None
-    return scenario.robots.available
+    return present(scenario.robots).available
 
 
 def _top(scenario: Scenario) -> int:
-    assert scenario.buffer is not None
-    return scenario.buffer.capacity
+    return present(scenario.buffer).capacity
 
 
 # --- the search ---------------------------------------------------------------------------------

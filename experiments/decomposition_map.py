@@ -21,7 +21,7 @@ from analytic.indexing_queue import (
     solve_chain,
 )
 from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, QueueChain
-from analytic.indexing_queue.marginals import marginals_of
+from analytic.indexing_queue.levels_and_fates import marginals_of
 from analytic.indexing_queue.one_robot import DeliveredQueue, delivered_queue
 from analytic.machinery.phase_type import as_phase_type
 from analytic.pipeline import decomposed, listed_rate, obsolescence_rates

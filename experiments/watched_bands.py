@@ -18,7 +18,7 @@ from analytic import Prediction, exact_values, resolve
 from analytic.verdicts.crosscheck import look_at_predictions
 from crawlsim.explore.lesson import Opened, library
 from crawlsim.explore.live import ends_count, look_at, simulate_some
-from crawlsim.explore.sides import sides_of
+from crawlsim.explore.simulated_and_assumed import sides_of
 from scenarios.arrays import Array
 from sim.estimates.totals import Totals
 from sim.page_sums import with_page_sums

@@ -21,7 +21,7 @@ from analytic import predict
 from analytic.index.conditions import fleet_of
 from analytic.indexing_queue.chain import QueueChain, accepted_pages, count_states, dense_generator
 from analytic.indexing_queue.formulas import birth_death_levels
-from analytic.indexing_queue.marginals import level_probabilities, marginals_of
+from analytic.indexing_queue.levels_and_fates import level_probabilities, marginals_of
 from analytic.indexing_queue.measures import chain_of, service_and_patience, solution_of, solved
 from analytic.indexing_queue.sojourns import (
     ends_of,

@@ -186,11 +186,10 @@ class Queue:
         if not state.waiting:
             yield Event(rate, self.switch_on(state._replace(serving=None)), 0, ended)
             return
-        first, *behind = state.waiting
-        *before, last = state.waiting
-        page, rest = (last, before) if self.buffer.discipline == "lifo" else (first, behind)
+        place = {"fifo": 0, "lifo": len(state.waiting) - 1}[self.buffer.discipline]
+        page, rest = state.waiting[place], state.waiting[:place] + state.waiting[place + 1 :]
         for share, phase in self.service.draws():
-            after = State(page._replace(phase=phase), tuple(rest), state.robots)
+            after = State(page._replace(phase=phase), rest, state.robots)
             yield Event(rate * share, self.switch_on(after), 0, ended)
 
     def clock_events(self, state: State) -> Iterator[Event]:

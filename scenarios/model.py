@@ -9,16 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
+from scenarios.accessing import Accessing
 from scenarios.activation import Activation
 from scenarios.deliveries import Deliveries
 from scenarios.environment import Environment
 from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Distribution
 from scenarios.processes import Map, Mmpp, gap_law
-from scenarios.sections import AccessTime, Buffer, PageSize, Robots, System
+from scenarios.sections import AccessTime, Buffer, PageSize, Robots, Servers, System
+from scenarios.timeline import Piece, pieces
+
+Part = TypeVar("Part")
+
+
+def present(part: Part | None) -> Part:
+    """A part that the caller knows to be there."""
+    assert part is not None
+    return part
 
 
 @dataclass(frozen=True)
@@ -35,14 +46,30 @@ Patience: TypeAlias = Never | OnChange | Distribution
 """How long a page waits before it is obsolete; with a law, each draws its own time."""
 
 
+class ServiceOrder(Enum):
+    """Which waiting page is served next, by its word in the file.
+
+    Whoever asks says what each member means to him, and refuses what he does not know.
+    """
+
+    OLDEST_FIRST = "fifo"
+    NEWEST_FIRST = "lifo"
+
+
+class ServerDiscipline(Enum):
+    """What becomes of the packet in service when another one comes, by its word in the file."""
+
+    PREEMPTIVE = "preemptive"
+    NON_PREEMPTIVE = "non-preemptive"
+
+
 @dataclass(frozen=True)
 class QueueDiscipline:
     """Which waiting page is served next, and which leaves without service.
 
     Attributes
     ----------
-    newest_first : bool
-        The newest waiting page is served next, else the oldest one.
+    order : ServiceOrder
     pushes_out : bool
         A page that finds the buffer full pushes out the oldest waiting page, else it is lost.
     replaces : bool
@@ -51,7 +78,7 @@ class QueueDiscipline:
         All waiting copies of a page are dropped when the original changes.
     """
 
-    newest_first: bool = False
+    order: ServiceOrder = ServiceOrder.OLDEST_FIRST
     pushes_out: bool = False
     replaces: bool = False
     drops_changed: bool = False
@@ -59,7 +86,7 @@ class QueueDiscipline:
     @property
     def is_ordered(self) -> bool:
         """First come first served, and whoever waits is not pushed out."""
-        return not self.newest_first and not self.pushes_out
+        return self.order is ServiceOrder.OLDEST_FIRST and not self.pushes_out
 
 
 @dataclass(frozen=True)
@@ -75,6 +102,10 @@ class Queue:
     service : Distribution or PageSize
         A law, or the time that the page itself takes.
     patience : Never, OnChange or Distribution
+    sojourn_quantiles : tuple of float
+        The shares of pages that were asked for.
+    servers_named : bool
+        Whether the file speaks of its servers.
     """
 
     servers: int
@@ -83,6 +114,8 @@ class Queue:
     discipline: QueueDiscipline
     service: Distribution | PageSize
     patience: Patience
+    sojourn_quantiles: tuple[float, ...] = ()
+    servers_named: bool = False
 
     @property
     def capacity(self) -> int:
@@ -120,6 +153,27 @@ class RobotClass:
 
 
 @dataclass(frozen=True)
+class Failing:
+    """Accesses may fail.
+
+    Attributes
+    ----------
+    probability : float
+        That an access delivers nothing.
+    retries : int
+        How often a robot tries the same page again before it gives it up.
+    """
+
+    probability: float
+    retries: int
+
+    @property
+    def given_up(self) -> float:
+        """Probability that a robot gives up a page."""
+        return self.probability ** (self.retries + 1)
+
+
+@dataclass(frozen=True)
 class Fleet:
     """The robots.
 
@@ -132,8 +186,8 @@ class Fleet:
         Of robots that deliver together, which have no classes.
     environment : Environment or None
         It changes the speed of all accesses.
-    failure_probability : float
-        That an access delivers nothing.
+    failing : Failing or None
+        None: every access delivers.
     rule : Activation or None
         It says how many are active.
     order : sequence of int
@@ -144,7 +198,7 @@ class Fleet:
     classes: tuple[RobotClass, ...]
     deliveries: Deliveries | None
     environment: Environment | None
-    failure_probability: float
+    failing: Failing | None
     rule: Activation | None
     order: Sequence[int]
 
@@ -155,10 +209,35 @@ class Fleet:
         return [of_robot[robot] for robot in self.order] if of_robot else []
 
     @property
+    def failure_probability(self) -> float:
+        """Probability that an access delivers nothing."""
+        return self.failing.probability if self.failing else 0.0
+
+    @property
     def law(self) -> Distribution | None:
         """The law of the access times of all robots; None where they differ, or have a phase."""
         laws = {each.law for each in self.classes}
         return laws.pop() if len(laws) == 1 else None
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """The packets that come to parallel servers.
+
+    Attributes
+    ----------
+    gaps : Distribution, Mmpp or Map
+        Times from one packet to the next.
+    discipline : ServerDiscipline
+    """
+
+    gaps: Gaps
+    discipline: ServerDiscipline
+
+    @property
+    def law(self) -> Distribution | None:
+        """The law of independent gaps; None where they have a phase."""
+        return None if isinstance(self.gaps, Mmpp | Map) else self.gaps
 
 
 @dataclass(frozen=True)
@@ -168,33 +247,50 @@ class Model:
     Attributes
     ----------
     fleet : Fleet or None
+    accessing : Accessing or None
+        Which page the robots access next.
     queue : Queue or None
         In front of the indexing engine.
+    traffic : Traffic or None
+        To parallel servers.
+    timeline : tuple of Piece
+        The run from its start to its horizon, in pieces of constant settings.
     """
 
     fleet: Fleet | None
+    accessing: Accessing | None
     queue: Queue | None
+    traffic: Traffic | None
+    timeline: tuple[Piece, ...]
 
 
 def model_of(system: System) -> Model:
     """The sections of a scenario, decoded; `Scenario.model` keeps it."""
     return Model(
         fleet=None if system.robots is None else fleet_under(system.robots, system.activation),
+        accessing=None if system.robots is None else system.robots.accessing,
         queue=None if system.buffer is None else _queue(system.buffer),
+        traffic=None if system.servers is None else _traffic(system.servers),
+        timeline=pieces(system, 0.0, system.run.horizon),
     )
 
 
 def fleet_under(robots: Robots, rule: Activation | None = None) -> Fleet:
     """[robots] decoded, under a rule."""
+    failure = robots.failure
     return Fleet(
         available=robots.available,
         classes=tuple(RobotClass(count, gaps_of(time)) for time, count in access_times(robots)),
         deliveries=robots.deliveries,
         environment=robots.environment,
-        failure_probability=robots.failure_probability,
+        failing=None if failure is None else Failing(failure.probability, failure.retries),
         rule=rule,
         order=order_of_activation(robots, rule),
     )
+
+
+def _traffic(servers: Servers) -> Traffic:
+    return Traffic(gaps_of(servers.arrivals), ServerDiscipline(servers.discipline))
 
 
 def gaps_of(process: AccessTime) -> Gaps:
@@ -209,8 +305,8 @@ def _queue(buffer: Buffer) -> Queue:
     given = buffer.obsolescence
     patience = _KINDS[given] if isinstance(given, str) else given
     discipline = QueueDiscipline(
-        newest_first=buffer.discipline == "lifo",
-        pushes_out=buffer.when_full == "push-out",
+        order=ServiceOrder(buffer.discipline),
+        pushes_out={"lose-new": False, "push-out": True}[buffer.when_full],
         replaces=buffer.replace_older_copy,
         drops_changed=isinstance(patience, OnChange),
     )
@@ -221,4 +317,6 @@ def _queue(buffer: Buffer) -> Queue:
         discipline=discipline,
         service=buffer.service,
         patience=patience,
+        sojourn_quantiles=buffer.sojourn_quantiles,
+        servers_named="servers" in buffer.model_fields_set,
     )

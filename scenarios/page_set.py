@@ -20,3 +20,8 @@ class PageSet(Section):
     change_rate: NonNegative
     discovery: Annotated[Literal["at-birth"] | Distribution, ByType()] = "at-birth"
     first_access: Literal["in-turn", "at-once"] = "in-turn"
+
+    @property
+    def delay(self) -> Distribution | None:
+        """The law of the time until a page is known; None where it is from its birth on."""
+        return None if isinstance(self.discovery, str) else self.discovery

@@ -22,7 +22,9 @@ _SIGHTINGS = 2.0
 """Imagined sightings with such a variance, which real ones soon outweigh."""
 
 
-def dispersion(share: ArrayLike, error: ArrayLike, sample: ArrayLike) -> NDArray[np.floating[Any]]:
+def share_dispersion(
+    share: ArrayLike, error: ArrayLike, sample: ArrayLike
+) -> NDArray[np.floating[Any]]:
     """Variance of an estimated share, divided by the share that it would estimate.
 
     The estimate shows ``error² / share``. It was seen ``(share / error)²`` times, as far as its

@@ -228,11 +228,6 @@ class Robots(Section):
             wait = "a second attempt would have to wait for its host"
             raise refused(f"does not go with host_spacing: {wait}", key="failure")
 
-    @property
-    def failure_probability(self) -> float:
-        """Probability that an access fails."""
-        return self.failure.probability if self.failure else 0.0
-
 
 class PageSize(Section):
     """A service that takes a time given by the size of its page."""
@@ -570,6 +565,11 @@ class Run(Section):
             allowed = f"must be >= horizon / {MOST_OBSERVATIONS}"
             raise refused(allowed, key="observe", value=self.observe)
         return self
+
+    @property
+    def window(self) -> float:
+        """How long is counted: from the end of the warm-up to the horizon."""
+        return self.horizon - self.warmup
 
 
 Text = Annotated[str, Field(strict=True)]

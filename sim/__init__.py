@@ -13,7 +13,7 @@ __all__ = ["Precision", "RareLosses", "controlled", "rare_losses", "run", "run_t
 require("scenarios")
 
 if TYPE_CHECKING:
-    from sim.estimates.controlled import controlled
+    from sim.estimates.controls import controlled
     from sim.replicate import Precision, run, run_to_precision
     from sim.splitting import RareLosses, rare_losses
 

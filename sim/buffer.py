@@ -39,7 +39,7 @@ class BufferRules:
     capacity: int
     top: int
     admission: int
-    newest_first: bool
+    order: int
     push_out: bool
     replace: bool
     page_change: bool
@@ -163,7 +163,7 @@ class Buffer:
                 self._log_event(now, "loss", robot, None if load is None else load.page)
             return
         self._entered = number + 1
-        oldest = self._next_waiting(last=False)
+        oldest = self._leave(next(iter(self._waiting)))
         self._end(rules.PUSHED_OUT, now - oldest[1])
         self._wait(now, number, load)
         if self._log_event:
@@ -206,8 +206,7 @@ class Buffer:
             self.timer_started(item[0], due)
 
     def _expire(self, now: float, item: Item) -> None:
-        del self._waiting[item[0]]
-        self._forget(item[2])
+        self._leave(item[0])
         self._end(rules.OBSOLETE, now - item[1])
         self._change_level(now, -1)
         if self._log_event:
@@ -215,14 +214,11 @@ class Buffer:
         if self.level_changed:
             self.level_changed(now)
 
-    def _next_waiting(self, last: bool) -> Item:
-        item = self._waiting.popitem(last=last)[1]
-        self._forget(item[2])
-        return item
-
-    def _forget(self, load: Load) -> None:
-        if load is not None:
+    def _leave(self, number: int) -> Item:
+        item = self._waiting.pop(number)
+        if (load := item[2]) is not None:
             self._number_of.pop(load.page, None)
+        return item
 
     def _start_service(self, now: float, server: int, item: Item) -> None:
         self._in_service[server] = item
@@ -239,8 +235,10 @@ class Buffer:
         if load is not None and self._pages:
             self._pages.index(now, load)
         self._change_level(now, -1)
-        if self._waiting:
-            self._start_service(now, server, self._next_waiting(self._fixed.newest_first))
+        if waiting := self._waiting:
+            ends = next(iter(waiting)), next(reversed(waiting))
+            following = rules.next_in_line(self._fixed.order, *ends)
+            self._start_service(now, server, self._leave(following))
         else:
             self._in_service[server] = None
         if self._log_event:

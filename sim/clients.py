@@ -27,7 +27,7 @@ class Clients:
     rate : float
         Queries per unit time.
     sums : sequence of float
-        Of the pages, as `sim.layout.query_sums` gives them.
+        Of the pages, as `sim.engine_inputs.query_sums` gives them.
     stream : Generator
         The stream "query".
     end : callable

@@ -13,7 +13,7 @@ from sim import rules
 from sim.buffer import Buffer
 from sim.clients import Clients
 from sim.clock import Alarm, Clock
-from sim.layout import pages_followed, times_to_observe
+from sim.engine_inputs import pages_followed, times_to_observe
 from sim.pages import Pages
 from sim.robots import Robots
 from sim.tally import CourseTally

@@ -12,11 +12,10 @@ from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
 from scenarios.processes import gap_law
 from scenarios.rates import PiecewiseConstant
-from scenarios.timeline import pieces
 from sim.draws import map_tables, stationary_phases
+from sim.engine_inputs import mean_times, modes_in_use, robots_at_levels
 from sim.environment import changes_per_time, mean_speed
 from sim.laws import draws_and_mean
-from sim.layout import mean_times, modes_in_use, robots_at_levels
 
 _MOST_EVENTS = 2.0**53
 """A clock has 53 binary digits: with more events up to its end, times between them are lost."""
@@ -110,7 +109,7 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
     """The keys of all that goes on for ever, events per unit time, and for how long."""
     robots, fleet = scenario.robots, scenario.model.fleet
     clients = scenario.clients
-    servers = scenario.servers
+    traffic = scenario.model.traffic
     horizon = scenario.run.horizon
     accessing = _progress(scenario, "robot_speed")
     if robots is not None and robots.deliveries is not None:
@@ -129,8 +128,8 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
     if clients is not None:
         asking = _progress(scenario, "query_factor")
         yield ("clients", "query_rate"), clients.query_rate, asking
-    if servers is not None:
-        yield ("servers", "arrivals"), _draws(servers.arrivals), horizon
+    if traffic is not None:
+        yield ("servers", "arrivals"), _draws(traffic.gaps), horizon
     yield from _births(scenario)
     if scenario.source is not None and scenario.probing is not None:
         yield ("source", "updates"), _average(scenario.source.updates), scenario.probing.horizon
@@ -147,7 +146,7 @@ def _births(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]
 
 def _progress(scenario: Scenario, effect: str) -> float:
     """Integral of a factor of interventions up to the horizon."""
-    every = pieces(scenario, 0.0, scenario.run.horizon)
+    every = scenario.model.timeline
     return float(sum(getattr(each, effect) * (each.end - each.begin) for each in every))
 
 

@@ -14,14 +14,15 @@ from typing import Protocol
 
 from scenarios import Scenario
 from scenarios.laws import Exponential
+from scenarios.model import present
 from scenarios.page_set import PageSet
 from sim import rules
 from sim.clock import Alarm, Clock
 from sim.draws import sampler
+from sim.engine_inputs import laws_of_robots, places_of_robots
 from sim.event_log import Log, LogEvent
 from sim.event_rate import require_a_short_list
 from sim.laws import draws_and_mean
-from sim.layout import laws_of_robots, places_of_robots
 from sim.streams import stream
 from sim.tally import PageSetTally, Tally
 
@@ -180,9 +181,7 @@ class PagesComeAndGo:
     """
 
     def __init__(self, scenario: Scenario, replication: int, seed: int, log: Log | None) -> None:
-        assert scenario.page_set is not None
-        assert scenario.robots is not None
-        section = scenario.page_set
+        section = present(scenario.page_set)
         own = partial(stream, seed, replication)
         self._scenario = scenario
         self._replication = replication
@@ -194,14 +193,11 @@ class PagesComeAndGo:
         self._at_start = int(births.poisson(mean_at_start(section)))
         self._gap = sampler(births_of(section), births)
         self._lifetime = sampler(section.lifetime, own("lifetime"))
-        self._delay: Draw | None = None
-        if not isinstance(section.discovery, str):
-            self._delay = sampler(section.discovery, own("discovery"))
+        delay = section.delay
+        self._delay = None if delay is None else sampler(delay, own("discovery"))
         self._changes = own("change")
         self._mean_change = 1.0 / section.change_rate if section.change_rate else math.inf
-        drawn = scenario.robots.accessing
-        assert drawn is not None
-        is_drawn = drawn.policy == "randomized"
+        is_drawn = present(scenario.model.accessing).policy == "randomized"
         self._list: PageList = DrawnList(own("accessing").random) if is_drawn else Template()
         self._access = {
             robot: sampler(law, own("access", robot))

@@ -17,7 +17,7 @@ from scenarios.infinite import infinite_quantities, without_variance
 from scenarios.measures import MEASURES
 from scenarios.page_data import access_shares, change_rates, page_weights
 from scenarios.sections import Pages
-from sim.estimates.intervals import interval, is_regular, samples_of_pages
+from sim.estimates.intervals import are_drawn, interval, is_regular, samples_of_pages
 from sim.estimates.jackknife import jackknife_error, t_quantile
 from sim.estimates.measures import single_pages
 from sim.estimates.totals import Totals
@@ -111,13 +111,13 @@ def page_table(spool: PageSpool, scenario: Scenario) -> Iterator[dict[str, Array
 
 def _estimates(totals: Totals, scenario: Scenario, section: Pages, some: slice) -> dict[str, Array]:
     together, left_out = totals.together(), totals.leave_one_out()
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     samples = samples_of_pages(
         totals.parts["pages"]["deliveries"].sum(axis=0),
         totals.parts["page_sums"]["accesses"].sum(),
         change_rates(section)[some],
         None if policy is None else access_shares(policy, section)[some],
-        scenario.robots,
+        are_drawn(scenario),
     )
     samples = {name: np.maximum(sample, totals.count) for name, sample in samples.items()}
     if not is_regular(scenario):

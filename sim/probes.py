@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from scenarios import Scenario
+from scenarios.model import present
 from scenarios.probing import sources_of
 from scenarios.rates import PiecewiseConstant
 from scenarios.sections import Probing, Times
@@ -44,8 +45,7 @@ def probed_sources(scenario: Scenario) -> tuple[Probed, ...]:
 
 def probing_tally(scenario: Scenario, counted: Sequence[ProbingTally]) -> Tally:
     """The checked tally of a replication, from what was counted of each source."""
-    assert scenario.probing is not None
-    end = scenario.probing.horizon
+    end = present(scenario.probing).horizon
     if scenario.sources is None:
         tally = Tally(window=end, probing=counted[0])
     else:
@@ -58,8 +58,7 @@ def given_times(probing: Probing) -> tuple[float, ...]:
     """Probe times of one source that are given or equally spaced."""
     if isinstance(probing.policy, Times):
         return probing.policy.of_one
-    assert probing.probes is not None
-    count = probing.probes
+    count = present(probing.probes)
     horizon = probing.horizon
     return (*(index * horizon / count for index in range(1, count)), horizon)
 

@@ -10,10 +10,10 @@ from sim import rules
 from sim.buffer import Buffer
 from sim.clock import Alarm, Clock
 from sim.draws import stationary_phase
+from sim.engine_inputs import joint_events, mean_times
 from sim.event_log import LogEvent
 from sim.failures import Failures
 from sim.host_spacing import HostSpacing
-from sim.layout import joint_events, mean_times
 from sim.page_source import PageSource
 from sim.pages import DirectIndex
 

@@ -24,6 +24,9 @@ INDICES = 2**52
 # Admission of a batch that does not fit.
 PARTIAL, REJECT, COMPLETE = range(3)
 
+# Which waiting page is served next.
+OLDEST_FIRST, NEWEST_FIRST = range(2)
+
 # Laws of the cost of an access by its distance from the last one.
 TABLE, POWER, GEOMETRIC, FADING = range(4)
 
@@ -106,6 +109,15 @@ def admitted(pages: int, level: int, capacity: int, admission: int) -> int:
     if admission == REJECT:
         return pages if pages <= room else 0
     return pages
+
+
+def next_in_line(order: int, oldest: int, newest: int) -> int:
+    """The page that is served next, of those that wait the first and the last that entered."""
+    if order == OLDEST_FIRST:
+        return oldest
+    if order == NEWEST_FIRST:
+        return newest
+    raise ValueError("unknown order of service")
 
 
 def threshold_robots(level: int, robots: Sequence[int], at: Sequence[int]) -> int:

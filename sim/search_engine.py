@@ -22,12 +22,7 @@ from sim.clients import Clients
 from sim.clock import Alarm, Clock
 from sim.course import Course
 from sim.draws import TrackedService, sampler
-from sim.environment import Path, as_lists, draw_path
-from sim.event_log import Log
-from sim.failures import Failures
-from sim.host_spacing import HostSpacing
-from sim.law_counter import LawCounter
-from sim.layout import (
+from sim.engine_inputs import (
     buffer_flags,
     end_of_run,
     horizon_octave,
@@ -43,9 +38,13 @@ from sim.layout import (
     told_apart,
     top_level,
 )
-from sim.page_changes import PageChanges
+from sim.environment import Path, as_lists, draw_path
+from sim.event_log import Log
+from sim.failures import Failures
+from sim.host_spacing import HostSpacing
+from sim.law_counter import LawCounter
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
-from sim.pages import DirectIndex, Load, Pages
+from sim.pages import DirectIndex, Load, PageChanges, Pages
 from sim.robots import (
     ChosenRobots,
     FreeRobots,
@@ -273,7 +272,7 @@ class SearchEngine:
 
     def _page_source(self) -> PageSource:
         section = self._scenario.pages
-        policy = self._section.accessing
+        policy = self._scenario.model.accessing
         if section is None or self._pages is None or policy is None:
             return AnonymousPages()
         blocks = sequence_blocks(policy, section, self._stream("accessing"))
@@ -378,11 +377,11 @@ class SearchEngine:
 
     def _failures(self, robots: Iterable[int], source: PageSource) -> Failures | None:
         """Which accesses of these robots fail, where some may."""
-        section = self._section.failure
-        if section is None:
+        failing = self._scenario.model.fleet.failing if self._scenario.model.fleet else None
+        if failing is None:
             return None
         draws = {robot: self._stream("failure", robot).random for robot in robots}
-        return Failures(section.probability, section.retries, draws, source, self._log_event)
+        return Failures(failing.probability, failing.retries, draws, source, self._log_event)
 
 
 def _drawn_end(

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from scenarios import Scenario
+from scenarios.model import present
 from scenarios.sections import Period, Random
 from scenarios.sections import Servers as ServersSection
 from sim import rules
 from sim.clock import Alarm, Clock
 from sim.draws import sampler
+from sim.engine_inputs import SpacingLaw, is_preemptive, spacing_laws
 from sim.event_log import Log, LogEvent
-from sim.layout import SpacingLaw, spacing_laws
 from sim.streams import stream
 from sim.tally import ServersTally, Tally
 
@@ -200,16 +201,16 @@ class ParallelServers:
     """
 
     def __init__(self, scenario: Scenario, replication: int, seed: int, log: Log | None) -> None:
-        assert scenario.servers is not None
+        section, traffic = present(scenario.servers), present(scenario.model.traffic)
         self._run = scenario.run
         self._replication = replication
         self._stream = partial(stream, seed, replication)
         self.clock = Clock()
         self.end = scenario.run.horizon
         self._log_event = partial(self._write, log) if log else None
-        self._servers = self._all_servers(scenario.servers)
-        gap = sampler(scenario.servers.arrivals, self._stream("arrival"))
-        self._traffic = Traffic(self.clock, gap, self._route(scenario.servers), self._servers)
+        self._servers = self._all_servers(section, is_preemptive(traffic))
+        gap = sampler(traffic.gaps, self._stream("arrival"))
+        self._traffic = Traffic(self.clock, gap, self._route(section), self._servers)
 
     def run(self) -> Tally:
         """Run from time 0 to the horizon, counting from the end of the warm-up."""
@@ -224,8 +225,7 @@ class ParallelServers:
         self._traffic.start()
         self.clock.once(self._run.warmup, rules.tie_order(rules.WARMUP, 0), self._end_warmup)
 
-    def _all_servers(self, section: ServersSection) -> list[Server]:
-        preemptive = section.discipline == "preemptive"
+    def _all_servers(self, section: ServersSection, preemptive: bool) -> list[Server]:
         costs = [partial(_cost_of, law) for law in spacing_laws(section)]
         servers = []
         for index, law in enumerate(section.laws):

@@ -41,7 +41,7 @@ def _unresolved(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
     rule = scenario.activation
     if isinstance(rule, Optimal):
         yield "activation.optimal", rule.root, "static, threshold, levels, free or switching"
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     if policy is not None and (key := policy.unresolved):
         yield f"robots.accessing.{key}", getattr(policy, key) or MISSING, f"the {key}"
     if scenario.servers is not None and scenario.servers.routing == "optimal":

@@ -21,7 +21,7 @@ import numpy as np
 from scenarios import Scenario, ScenarioError
 from scenarios.arrays import Array, IntArray
 from scenarios.errors import MISSING
-from scenarios.model import Gaps, OnChange
+from scenarios.model import Gaps, OnChange, present
 from scenarios.scenario import require_scenario
 from scenarios.sections import PageSize
 from sim.estimates.jackknife import jackknife_error, t_quantile
@@ -218,8 +218,7 @@ def _pilot(system: Scenario, seed: int) -> _Splits:
     Each round splits as the last one says, and so sees levels that it did not reach; the one after
     the last that is known is taken to be as much rarer as that was than the one before.
     """
-    assert system.buffer is not None
-    levels = np.arange(1, system.buffer.waiting_places + system.buffer.servers + 1)
+    levels = np.arange(1, present(system.model.queue).capacity + 1)
     copies: IntArray = np.ones(len(levels), dtype=np.int64)
     events = 0
     events_per_page = math.nan

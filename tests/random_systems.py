@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scenarios import scenario_from
 from scenarios.deliveries import joint_size
 from scenarios.service_phases import seen_phases
-from sim.layout import top_level
+from sim.engine_inputs import top_level
 
 __all__ = [
     "changing_search_engines",

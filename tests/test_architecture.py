@@ -99,19 +99,47 @@ def test_what_is_written_out_from_the_words_of_a_paper_uses_no_formula(name: str
     assert reached == {"scenarios"}
 
 
-_DECODED = {"obsolescence", "discipline", "when_full", "replace_older_copy"}
-"""Entries of [buffer] that `scenarios.model` decodes."""
+_DECODED = {
+    "pages": {"change_rates", "weights", "hosts", "sizes"},
+    "robots": {"failure", "failure_probability", "access_time", "accessing"},
+    "servers": {"arrivals", "discipline"},
+}
+"""Entries that `scenarios.model` and `scenarios.page_data` decode, by section."""
+
+_BASES = {
+    "pages": ("scenario.pages",),
+    "robots": ("robots", "section", "each"),
+    "servers": ("servers", "section", "servers_of(scenario)"),
+}
+"""How the expressions end that sections are read off."""
 
 
 def _words_of_the_file(tree: ast.AST) -> set[str]:
     """The entries that are read off a section itself though they are decoded."""
     read = [each for each in ast.walk(tree) if isinstance(each, ast.Attribute)]
-    sections = ("buffer", "buffer_of(scenario)")
-    of_buffer = {each.attr for each in read if ast.unparse(each.value).endswith(sections)}
-    of_pages = {each.attr for each in read if ast.unparse(each.value) == "scenario.pages"}
-    arrays = {"change_rates", "weights", "hosts", "sizes"}
-    decoded = (of_buffer & _DECODED) | (of_pages & arrays)
-    return decoded | ({each.attr for each in read} & {"access_time"})
+    words = {
+        each.attr
+        for each in read
+        for section, decoded in _DECODED.items()
+        if each.attr in decoded and ast.unparse(each.value).endswith(_BASES[section])
+    }
+    asked = {id(each) for each in _only_asked_for(tree)}
+    whole = [each for each in read if each.attr == "buffer" and id(each) not in asked]
+    return words | {"buffer" for each in whole if ast.unparse(each.value).endswith(_SCENARIOS)}
+
+
+_SCENARIOS = ("scenario", "system", "free", "asked")
+
+
+def _only_asked_for(tree: ast.AST) -> Iterator[ast.expr]:
+    """What a file only asks whether it is there."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            yield node.left
+        elif isinstance(node, ast.BoolOp):
+            yield from node.values
+        elif isinstance(node, ast.If | ast.IfExp | ast.Assert):
+            yield node.test
 
 
 @pytest.mark.parametrize("package", ["sim", "analytic"])
@@ -124,14 +152,22 @@ def test_both_sides_read_the_decoded_model(package: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "buffer.when_full",
-        "conditions.buffer_of(scenario).discipline",
+        "scenario.buffer.when_full",
+        "scenario.robots.failure.retries",
+        "robots.accessing",
+        "servers_of(scenario).discipline",
+        "servers.arrivals",
         "each.access_time",
         "scenario.pages.sizes",
     ],
 )
 def test_a_word_of_the_file_is_found(line: str) -> None:
     assert _words_of_the_file(ast.parse(f"ordered = {line} == 'fifo'"))
+
+
+def test_a_section_may_be_asked_for_and_not_be_kept() -> None:
+    assert not _words_of_the_file(ast.parse("if scenario.buffer is None or scenario.buffer: pass"))
+    assert _words_of_the_file(ast.parse("buffer, robots = scenario.buffer, scenario.robots"))
 
 
 def test_there_is_no_import_cycle() -> None:

@@ -21,9 +21,9 @@ from scenarios.accessing.randomized import Randomized
 from scenarios.activation import Free, Optimal, Static, Switching, These
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution, Mixture
-from scenarios.model import Fleet, Never, QueueDiscipline
+from scenarios.model import Fleet, Never, Queue, QueueDiscipline, ServiceOrder, present
 from scenarios.page_data import access_shares, page_service_times
-from scenarios.sections import Buffer, PageSize, Robots
+from scenarios.sections import PageSize, Robots
 
 IN_ENVIRONMENT = "the speed of accesses changes with robots.environment"
 """Why a formula with one rate of each robot does not hold."""
@@ -47,15 +47,12 @@ def timer_rate(scenario: Scenario) -> float:
     """
     law = timer_of(scenario)
     rate = 0.0 if law is None else exponential_rate(law)
-    assert rate is not None
-    return rate
+    return present(rate)
 
 
-def buffer_and_robots(scenario: Scenario) -> tuple[Buffer, Robots]:
-    """[buffer] and [robots] of a scenario that meets `has_buffer`."""
-    assert scenario.buffer is not None
-    assert scenario.robots is not None
-    return scenario.buffer, scenario.robots
+def buffer_and_robots(scenario: Scenario) -> tuple[Queue, Robots]:
+    """The queue and the robots of a scenario that meets `has_buffer`."""
+    return buffer_of(scenario), present(scenario.robots)
 
 
 def poisson_parameters(scenario: Scenario) -> tuple[Array, float]:
@@ -63,8 +60,7 @@ def poisson_parameters(scenario: Scenario) -> tuple[Array, float]:
 
     Of a scenario that meets `poisson_accesses` and `exponential_service`.
     """
-    service = exponential_rate(service_law(scenario))
-    assert service is not None
+    service = present(exponential_rate(service_law(scenario)))
     return delivery_rates_at_levels(scenario), service
 
 
@@ -73,8 +69,7 @@ def delivery_rates_at_levels(scenario: Scenario) -> Array:
 
     Of a scenario that meets `poisson_accesses`.
     """
-    totals = total_rates(fleet_of(scenario))
-    assert totals is not None
+    totals = present(total_rates(fleet_of(scenario)))
     at = robots_at(scenario)
     rates: Array = totals[[at(level) for level in range(buffer_of(scenario).capacity + 1)]]
     return rates
@@ -89,21 +84,17 @@ def has_buffer(scenario: Scenario) -> str | None:
 
 def fleet_of(scenario: Scenario) -> Fleet:
     """The robots of a scenario that has some."""
-    assert scenario.model.fleet is not None
-    return scenario.model.fleet
+    return present(scenario.model.fleet)
 
 
-def buffer_of(scenario: Scenario) -> Buffer:
-    """The section [buffer] of a scenario that has one."""
-    assert scenario.buffer is not None
-    return scenario.buffer
+def buffer_of(scenario: Scenario) -> Queue:
+    """The queue of a scenario that has a buffer."""
+    return present(scenario.model.queue)
 
 
 def discipline_of(scenario: Scenario) -> QueueDiscipline:
     """The discipline of a scenario that has a buffer."""
-    queue = scenario.model.queue
-    assert queue is not None
-    return queue.discipline
+    return buffer_of(scenario).discipline
 
 
 def no_waiting_place(scenario: Scenario) -> str | None:
@@ -113,7 +104,7 @@ def no_waiting_place(scenario: Scenario) -> str | None:
 
 def one_server(scenario: Scenario) -> str | None:
     """One server indexes the pages."""
-    servers = scenario.buffer.servers if scenario.buffer else 1
+    servers = scenario.model.queue.servers if scenario.model.queue else 1
     return None if servers == 1 else f"{servers} servers index pages at a time"
 
 
@@ -121,7 +112,7 @@ def independent_services(scenario: Scenario) -> str | None:
     """Service times are independent of each other and of all else."""
     if services_alike(scenario) is None:
         return None
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     if not isinstance(policy, Randomized):
         return "pages are not drawn at random: their service times depend on the order of accesses"
     if policy.unresolved:
@@ -138,8 +129,7 @@ def services_alike(scenario: Scenario) -> str | None:
 
 
 def _times_of_pages(scenario: Scenario, service: PageSize) -> Array:
-    assert scenario.pages is not None
-    return page_service_times(service, scenario.pages)
+    return page_service_times(service, present(scenario.pages))
 
 
 def service_law(scenario: Scenario) -> Distribution:
@@ -167,9 +157,8 @@ def _mixed(scenario: Scenario, service: PageSize) -> Distribution:
     times, which = np.unique(_times_of_pages(scenario, service), return_inverse=True)
     if len(times) == 1:
         return Deterministic(value=float(times[0]))
-    policy = scenario.robots.accessing if scenario.robots else None
-    assert policy is not None
-    shares = np.bincount(which, weights=access_shares(policy, scenario.pages))
+    policy = scenario.model.accessing
+    shares = np.bincount(which, weights=access_shares(present(policy), scenario.pages))
     return Mixture(
         probabilities=tuple(shares[shares > 0].tolist()),
         of=tuple(Deterministic(value=time) for time in times[shares > 0].tolist()),
@@ -201,13 +190,14 @@ def robots_unlike(scenario: Scenario) -> str | None:
 
 def every_access_delivers(scenario: Scenario) -> str | None:
     """No access fails."""
-    fails = scenario.robots is not None and scenario.robots.failure_probability > 0
+    fleet = scenario.model.fleet
+    fails = fleet is not None and fleet.failure_probability > 0
     return "accesses may fail" if fails else None
 
 
 def order_of_pages_kept(scenario: Scenario) -> str | None:
     """Pages are drawn at random, or no access fails: those given up leave a list with gaps."""
-    drawn = scenario.robots is not None and isinstance(scenario.robots.accessing, Randomized)
+    drawn = isinstance(scenario.model.accessing, Randomized)
     if drawn or every_access_delivers(scenario) is None:
         return None
     return "accesses may fail, and pages that robots give up are missing in the order of deliveries"
@@ -249,8 +239,22 @@ def phases_unseen(scenario: Scenario) -> str | None:
 
 def first_come_first_served(scenario: Scenario) -> str | None:
     """First come first served, nothing pushed out."""
-    lifo = discipline_of(scenario).newest_first
-    return all_of("last come first served" if lifo else None, nothing_pushed_out(scenario))
+    return all_of(_other_order(scenario), nothing_pushed_out(scenario))
+
+
+def _other_order(scenario: Scenario) -> str | None:
+    """The order in which pages are served that are not served first come first served."""
+    order = discipline_of(scenario).order
+    known = {ServiceOrder.OLDEST_FIRST: None, ServiceOrder.NEWEST_FIRST: "last come first served"}
+    return known.get(order, f'pages are served in the order "{order.value}"')
+
+
+def served_by_time_of_entry(scenario: Scenario) -> str | None:
+    """Which waiting page is served next depends on nothing but when it entered."""
+    order = discipline_of(scenario).order
+    if order in (ServiceOrder.OLDEST_FIRST, ServiceOrder.NEWEST_FIRST):
+        return None
+    return f'the order "{order.value}" looks at more than when pages entered'
 
 
 def nothing_pushed_out(scenario: Scenario) -> str | None:
@@ -351,6 +355,7 @@ def pages_leave_the_queue_alone(scenario: Scenario) -> str | None:
     discipline = discipline_of(scenario)
     dropped = "waiting pages are dropped when their originals change"
     return all_of(
+        served_by_time_of_entry(scenario),
         dropped if discipline.drops_changed else None,
         "newer copies replace older ones" if discipline.replaces else None,
     )
@@ -376,7 +381,7 @@ def memoryless_or_ordered(scenario: Scenario) -> str | None:
     discipline = discipline_of(scenario)
     memory = "with timers that are not exponential"
     return all_of(
-        f"last come first served {memory}" if discipline.newest_first else None,
+        f"{other} {memory}" if (other := _other_order(scenario)) else None,
         f"push-out {memory}" if discipline.pushes_out else None,
     )
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeGuard, cast
 
 import numpy as np
 
-from analytic.index.conditions import IN_ENVIRONMENT, order_of_pages_kept, static_robots
+from analytic.index.conditions import IN_ENVIRONMENT, fleet_of, order_of_pages_kept, static_robots
 from analytic.index.formula import premise
 from analytic.laws.geometric_sum import GeometricSum
 from analytic.machinery.active_robots import most_active
@@ -23,7 +23,7 @@ from scenarios.accessing.policy import Indices, Periodic, Planned
 from scenarios.accessing.randomized import Randomized
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution, Exponential
-from scenarios.model import Gaps
+from scenarios.model import Gaps, present
 from scenarios.page_data import access_cycle, access_shares, change_rates, page_weights
 from scenarios.processes import Map, Mmpp
 from scenarios.sections import Pages, Robots
@@ -100,17 +100,9 @@ class AccessedPages(NamedTuple):
 
 def accessed_pages(scenario: Scenario) -> AccessedPages:
     """The pages of a scenario that has them; it then has robots and an accessing policy, too."""
-    pages = scenario.pages
-    robots = scenario.robots
-    assert pages is not None
-    assert robots is not None
-    assert robots.accessing is not None
-    return AccessedPages(pages, robots, robots.accessing, change_rates(pages), page_weights(pages))
-
-
-def policy_of(scenario: Scenario) -> Accessing | None:
-    """The accessing policy, where there is one."""
-    return scenario.robots.accessing if scenario.robots else None
+    pages, robots = present(scenario.pages), present(scenario.robots)
+    policy = present(scenario.model.accessing)
+    return AccessedPages(pages, robots, policy, change_rates(pages), page_weights(pages))
 
 
 def is_planned(policy: Accessing | None) -> TypeGuard[Planned]:
@@ -150,8 +142,7 @@ def law_between_accesses(scenario: Scenario) -> Distribution:
     Accesses that fail are part of that time.
     """
     law = access_law(scenario)
-    assert scenario.robots is not None
-    failure = scenario.robots.failure_probability
+    failure = fleet_of(scenario).failure_probability
     memoryless = law is None or exponential_rate(law) is not None
     if most_active(scenario) > 1 or (failure > 0 and memoryless):
         return Exponential(mean=time_per_access(scenario))
@@ -163,7 +154,7 @@ def time_per_access(scenario: Scenario) -> float:
     """Mean time from one delivery to the next; inf where it is not known or no robot works."""
     if scenario.robots is None:
         return math.inf
-    return _time_per_attempt(scenario) / (1.0 - scenario.robots.failure_probability)
+    return _time_per_attempt(scenario) / (1.0 - fleet_of(scenario).failure_probability)
 
 
 def _time_per_attempt(scenario: Scenario) -> float:
@@ -231,7 +222,7 @@ def independent_accesses(scenario: Scenario) -> str | None:
 
 def resolved_frequencies(scenario: Scenario) -> str | None:
     """What the policy needs is given, not to be found."""
-    policy = policy_of(scenario)
+    policy = scenario.model.accessing
     key = policy.unresolved if policy is not None else None
     return f"the {key} of the accessing policy are still to be found" if key else None
 
@@ -284,13 +275,15 @@ def constant_accesses(scenario: Scenario) -> str | None:
 def periodic_policy(scenario: Scenario) -> str | None:
     """The accessing policy repeats a list of pages."""
     return (
-        None if isinstance(policy_of(scenario), Periodic) else "the accessing policy has no period"
+        None
+        if isinstance(scenario.model.accessing, Periodic)
+        else "the accessing policy has no period"
     )
 
 
 def planned_policy(scenario: Scenario) -> str | None:
     """The accessing policy draws nothing and repeats nothing, and its long run is 2^24 slots."""
-    policy = policy_of(scenario)
+    policy = scenario.model.accessing
     if not is_planned(policy):
         return "the accessing policy has a period, or draws its pages"
     if policy.unresolved:
@@ -302,7 +295,7 @@ def planned_policy(scenario: Scenario) -> str | None:
 
 def index_policy(scenario: Scenario) -> str | None:
     """An index says which page is next: how often each is accessed depends on the window."""
-    is_index = isinstance(policy_of(scenario), IndexPolicy)
+    is_index = isinstance(scenario.model.accessing, IndexPolicy)
     return None if is_index else "no index says which page is next"
 
 
@@ -324,5 +317,7 @@ def slots_of_long_run(scenario: Scenario) -> int:
 def randomized_policy(scenario: Scenario) -> str | None:
     """Each access draws its page independently."""
     return (
-        None if isinstance(policy_of(scenario), Randomized) else "pages are not drawn independently"
+        None
+        if isinstance(scenario.model.accessing, Randomized)
+        else "pages are not drawn independently"
     )

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TypeVar
 
 from analytic.index.optimum import NoOptimumError, Optimum
-from analytic.index.page_conditions import policy_of
 from analytic.machinery.refusal import NoAnswerError
 from analytic.page_refresh import index_numbers
 from analytic.pipeline.best_frequencies import approximate_frequencies, end_to_end_frequencies
@@ -154,7 +153,7 @@ def resolve(scenario: Scenario) -> Scenario:
         without such times.
     """
     require_scenario(scenario)
-    policy = policy_of(scenario)
+    policy = scenario.model.accessing
     if policy is not None and policy.unresolved is not None:
         if isinstance(policy, IndexPolicy):
             scenario = _with_index(scenario, policy)

@@ -12,7 +12,11 @@ from analytic.indexing_queue.formulas import (
     stays_of,
 )
 from analytic.indexing_queue.large_buffers import closure
-from analytic.indexing_queue.marginals import fate_rates, level_probabilities, levels_at_arrivals
+from analytic.indexing_queue.levels_and_fates import (
+    fate_rates,
+    level_probabilities,
+    levels_at_arrivals,
+)
 from analytic.indexing_queue.measures import chain_of, control_cost
 from analytic.indexing_queue.sojourns import (
     sojourn_cdf,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 import numpy as np
 import scipy
@@ -23,6 +23,7 @@ from analytic.machinery.phase_type import PhaseLaw
 from analytic.machinery.robot_modes import Modes
 from analytic.machinery.state_space import Move
 from scenarios.arrays import Array, IntArray
+from scenarios.model import ServiceOrder
 
 if TYPE_CHECKING:
     from scipy.sparse import coo_array
@@ -55,11 +56,13 @@ def accepted_pages(level: int, batch: int, capacity: int, admission: str) -> int
     -----
     avrachenkov2011, section 2: partial admission, complete rejection, complete admission.
     """
-    if admission == "partial":
-        return max(min(batch, capacity - level), 0)
-    if admission == "reject":
-        return batch if level + batch <= capacity else 0
-    return batch if level < capacity else 0
+    room = max(capacity - level, 0)
+    entering = {
+        "partial": min(batch, room),
+        "reject": batch if batch <= room else 0,
+        "complete": batch if room else 0,
+    }
+    return entering[admission]
 
 
 def count_states(order: int, service_phases: int, patience_phases: int, top: int) -> int:
@@ -492,6 +495,17 @@ def one_gone(exits: Array, waiting: int, identity: Identity = np.eye) -> Matrix:
         return kron(kron(before, exits[:, None]), identity(phases ** (waiting - 1 - place)))
 
     return sum(map(gone_from, range(1, waiting)), start=gone_from(0))
+
+
+def next_in_line(order: ServiceOrder, waiting: int) -> int:
+    """Place of the page that is served next among those that wait, where the oldest has place 0."""
+    match order:
+        case ServiceOrder.OLDEST_FIRST:
+            return 0
+        case ServiceOrder.NEWEST_FIRST:
+            return waiting - 1
+        case _:
+            assert_never(order)
 
 
 def service_moves(

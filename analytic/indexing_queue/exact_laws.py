@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from analytic.index.conditions import timer_of
 from analytic.indexing_queue.chain import QueueChain, rate_entries
 from analytic.indexing_queue.formulas import reason_against_chain, reason_against_order
-from analytic.indexing_queue.marginals import levels_at_arrivals
+from analytic.indexing_queue.levels_and_fates import levels_at_arrivals
 from analytic.indexing_queue.measures import chain_of, solution_of
 from analytic.indexing_queue.sojourns import (
     ends_of,

@@ -19,17 +19,8 @@ from analytic.indexing_queue.erlang import (
     mean_sojourn_without_limit,
     mmck_levels,
 )
-from analytic.indexing_queue.general_service import (
-    general_queue,
-    levels_settle,
-    of_costs,
-    of_levels,
-    of_sojourns,
-    service_without_phases,
-    work_when_empty,
-)
 from analytic.indexing_queue.large_buffers import ClosureError, closure
-from analytic.indexing_queue.marginals import fate_rates, level_probabilities, marginals_of
+from analytic.indexing_queue.levels_and_fates import fate_rates, level_probabilities, marginals_of
 from analytic.indexing_queue.measures import (
     CONTROL_COST,
     Accuracy,
@@ -53,6 +44,15 @@ from analytic.indexing_queue.measures import (
     solved,
     solved_servers,
     too_large_for_exactness,
+)
+from analytic.indexing_queue.mg1k import (
+    general_queue,
+    levels_settle,
+    of_costs,
+    of_levels,
+    of_sojourns,
+    service_without_phases,
+    work_when_empty,
 )
 from analytic.indexing_queue.one_robot import (
     accesses_fit,
@@ -323,7 +323,7 @@ def _idle_server(scenario: Scenario) -> Values:
 
 def _servers_named(scenario: Scenario) -> str | None:
     """The file speaks of servers."""
-    named = "servers" in conditions.buffer_of(scenario).model_fields_set
+    named = conditions.buffer_of(scenario).servers_named
     return None if named else "the file does not speak of buffer.servers"
 
 

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from analytic.indexing_queue.chain import QueueChain
-from analytic.indexing_queue.marginals import (
-    Marginals,
+from analytic.indexing_queue.levels_and_fates import Marginals
+from analytic.indexing_queue.solution import (
+    NotConvergedError,
     mean_profile,
     phase_rates,
     stationary_phases,
     with_obsolescence,
 )
-from analytic.indexing_queue.solution import NotConvergedError
 from analytic.machinery.progress import Progress
 from scenarios.arrays import Array
 

@@ -21,9 +21,8 @@ from analytic.indexing_queue.chain import (
     switched_chain,
 )
 from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
-from analytic.indexing_queue.marginals import (
+from analytic.indexing_queue.levels_and_fates import (
     Marginals,
-    closed_class_count,
     fate_rates,
     marginals_of,
     mean_active,
@@ -41,6 +40,7 @@ from analytic.indexing_queue.sojourns import Row, sojourn_moments
 from analytic.indexing_queue.solution import (
     NotConvergedError,
     Solution,
+    closed_class_count,
     size_beyond_memory,
     solve_chain,
 )
@@ -54,6 +54,7 @@ from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.choices import class_sizes, combinations, tells_classes_apart
 from scenarios.deliveries import joint_size
+from scenarios.model import present
 from scenarios.sections import Costs
 from scenarios.text import counted
 from scenarios.timeline import Piece
@@ -79,8 +80,7 @@ _MOST_PRODUCTS = 10**9
 
 def service_and_patience(scenario: Scenario) -> tuple[PhaseLaw, PhaseLaw]:
     """The laws of the service time and of the patience, of phase type."""
-    service = as_phase_type(conditions.service_law(scenario))
-    assert service is not None
+    service = present(as_phase_type(conditions.service_law(scenario)))
     law = conditions.timer_of(scenario)
     if law is None or top_level(scenario) == 1:  # where no page ever waits, none becomes obsolete
         return service, UNLIMITED_PATIENCE
@@ -154,8 +154,7 @@ def chain_under(scenario: Scenario, settings: Piece) -> QueueChain:
     capacity = buffer.capacity
     rule = scenario.activation
     if isinstance(rule, Switching):
-        rates = rates_at_speed_one(conditions.fleet_of(scenario))
-        assert rates is not None
+        rates = present(rates_at_speed_one(conditions.fleet_of(scenario)))
         switched = modes_of(robots, settings.robot_speed * np.array(rates))
         choices = choices_by_mode(robots, rule)
         chain = switched_chain(switched, choices, service, patience, capacity)

@@ -27,7 +27,7 @@ from analytic.indexing_queue.chain import (
     dense_generator,
     rate_entries,
 )
-from analytic.indexing_queue.marginals import fate_rates, marginals_of
+from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
 from analytic.indexing_queue.measures import (
     chain_measures,
     service_and_patience,
@@ -219,13 +219,13 @@ def accesses_fit(scenario: Scenario) -> str | None:
 @lru_cache(maxsize=2)
 def queue_of_one_robot(scenario: Scenario) -> DeliveredQueue:
     """The queue of a scenario with one robot, between its accesses."""
-    buffer, robots = conditions.buffer_and_robots(scenario)
     service, patience = service_and_patience(scenario)
     access = page_conditions.access_law(scenario)
     assert access is not None
     active = robots_at(scenario)
-    failure = robots.failure_probability
-    return delivered_queue(service, buffer.capacity, access, patience, active, failure)
+    failure = conditions.fleet_of(scenario).failure_probability
+    capacity = buffer_of(scenario).capacity
+    return delivered_queue(service, capacity, access, patience, active, failure)
 
 
 def rows_of_one_robot(scenario: Scenario) -> Values:

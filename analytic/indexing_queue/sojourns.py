@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic.indexing_queue.chain import QueueChain, kron, one_gone, with_patience
-from analytic.indexing_queue.marginals import fate_rates, marginals_of
+from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
 from analytic.indexing_queue.position_times import integrated_times
 from analytic.machinery.absorbing import Absorbing, DenseStages, Stages, ends_by_stage
 from analytic.machinery.markov import until_exit

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from analytic.indexing_queue.chain import QueueChain, count_states, dense_generator
-from analytic.indexing_queue.marginals import (
-    elimination_work,
-    marginals_of,
-    mean_profile,
-    phase_rates,
-    stationary_levels,
-    stationary_phases,
-    with_obsolescence,
+from analytic.indexing_queue.chain import (
+    UNLIMITED_PATIENCE,
+    QueueChain,
+    count_states,
+    dense_generator,
+    rate_blocks,
+    rate_entries,
 )
-from analytic.machinery.markov import Band, residual, stationary
+from analytic.indexing_queue.levels_and_fates import marginals_of
+from analytic.machinery.markov import (
+    Band,
+    closed_classes,
+    rate_matrix,
+    residual,
+    stationary,
+    stationary_banded,
+)
 from analytic.machinery.progress import Progress
 from analytic.machinery.refusal import NoAnswerError
 from scenarios.arrays import Array
@@ -172,7 +179,7 @@ def iterate(chain: QueueChain, tolerance: float = TOLERANCE) -> Solution:
     """Stationary distribution of a large chain: symmetric Gauss-Seidel with aggregation.
 
     Passes over the states without a matrix, down and up the levels in turn (`kernels`), and between
-    them the small chain of `marginals`, which corrects the probabilities of level, arrival phase
+    them the small chain below, which corrects the probabilities of level, arrival phase
     and service phase.
 
     Parameters
@@ -295,3 +302,123 @@ def _aggregate(chain: QueueChain, rates: Band | None, probabilities: Array) -> N
     for level in range(1, chain.top + 1):
         rows = probabilities[starts[level] : starts[level + 1]].reshape(factors[level].size, -1)
         rows *= factors[level].reshape(-1, 1)
+
+
+# --- without the phases of patience -----------------------------------------------------------
+#
+# They enter the small chain through the rates of obsolescence alone, and it is exact once these are
+# (docs/theory/indexing-queue.md); with exponential patience it is the whole chain.
+
+
+def mean_profile(chain: QueueChain) -> Array:
+    """Probabilities of the phases of patience at a random moment of a page's patience."""
+    start, generator = chain.patience
+    if len(start) == 1:
+        return np.ones(1)
+    spent = np.maximum(np.linalg.solve(-generator.T, start), 0.0)
+    profile: Array = spent / spent.sum()
+    return profile
+
+
+def _largest_step(chain: QueueChain) -> int:
+    """Most pages that enter at once, at least 1."""
+    return max(1, *(max(moves, default=0) for moves in chain.arrivals))
+
+
+def _widths(chain: QueueChain) -> tuple[int, int]:
+    """Entries below and above the diagonal that the rates need."""
+    inner = chain.order * chain.service_phases
+    return 2 * inner - 1, (_largest_step(chain) + 1) * inner - 1
+
+
+def elimination_work(chain: QueueChain) -> int:
+    """Multiplications that `stationary_phases` needs."""
+    lower, upper = _widths(chain)
+    states = chain.order * (1 + chain.service_phases * chain.top)
+    return states * lower * upper
+
+
+def phase_rates(chain: QueueChain) -> Band:
+    """Rates between the states of level, arrival and service phase, obsolescences apart."""
+    patient = replace(chain, patience=UNLIMITED_PATIENCE)
+    starts = patient.starts
+    band = Band(int(starts[-1]), *_widths(chain))
+    rates = band.rates
+    for origin, target, block in rate_blocks(patient):
+        rows = slice(starts[origin], starts[origin + 1])
+        rates[rows, starts[target] : starts[target + 1]] += block
+    return band
+
+
+def with_obsolescence(chain: QueueChain, band: Band, obsolete: Array) -> Band:
+    """A copy of the rates of `phase_rates` with those of obsolescence added.
+
+    `obsolete` has shape (levels, order, service phases): obsolescences per unit time while the
+    chain is there.
+    """
+    complete = band.copy()
+    inner = chain.order * chain.service_phases
+    waiting = np.arange(chain.order + inner, complete.states)
+    complete.rates[waiting, waiting - inner] += obsolete[2:].ravel()
+    return complete
+
+
+def stationary_phases(chain: QueueChain, band: Band) -> Array:
+    """Probabilities of level, arrival phase and service phase, given the rates between them.
+
+    Returns
+    -------
+    ndarray, shape (levels, order, service phases)
+        Those of level 0 stand in the first service phase.
+    """
+    stationary = stationary_banded(band.copy(), chain.order, chain.start)
+    phases = np.zeros((chain.top + 1, chain.order, chain.service_phases))
+    phases[0, :, 0] = stationary[: chain.order]
+    phases[1:] = stationary[chain.order :].reshape(phases[1:].shape)
+    return phases
+
+
+def stationary_levels(chain: QueueChain, phases: Array, obsolete: Array) -> Array:
+    """Probabilities of the levels, given those of the phases at each level.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    phases : ndarray, shape (levels, order, service phases)
+        Probabilities up to a factor for each level.
+    obsolete : ndarray, shape (levels, order, service phases)
+        Obsolescences per unit time while the chain is there.
+    """
+    band = Band(chain.top + 1, 1, _largest_step(chain))
+    rates = band.rates
+    even = 1.0 / phases[0].size
+    for level, moves in enumerate(chain.arrivals):
+        total = phases[level].sum()
+        shares = phases[level] / total if total > 0 else np.full(phases[level].shape, even)
+        if level >= 1:
+            down = shares @ chain.service.exit_rates
+            rates[level, level - 1] = down.sum() + float((shares * obsolete[level]).sum())
+        for entering, matrices in moves.items():
+            if entering > 0:
+                out = matrices.sum(axis=2)
+                drawn = shares[:, :1] * chain.service.start if level == 0 else shares
+                rates[level, level + entering] += float((out.T * drawn).sum())
+    return stationary_banded(band)
+
+
+def closed_class_count(chain: QueueChain) -> int:
+    """Number of closed classes of the whole chain, found on the smaller one.
+
+    From every state pages can be served until the system is empty, so that each closed class has
+    a state of level 0; and a waiting page can become obsolete in every phase of its patience, after
+    some time, if it can in one. So the two chains reach the same states of level 0.
+    """
+    patient = replace(chain, patience=UNLIMITED_PATIENCE)
+    _, rows, columns, rates = rate_entries(patient)
+    if chain.patience.exit_rates.any() and chain.top >= 2:
+        leaving = np.arange(patient.starts[2], patient.states)
+        below = leaving - (patient.starts[2] - patient.starts[1])
+        rows = np.append(rows, leaving)
+        columns = np.append(columns, below)
+        rates = np.append(rates, np.ones(len(leaving)))
+    return len(closed_classes(rate_matrix(rows, columns, rates, patient.states), chain.start))

@@ -16,8 +16,8 @@ import numpy as np
 from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots, buffer_of, discipline_of, fleet_of
 from analytic.index.formula import Values, dependent
-from analytic.indexing_queue.chain import QueueChain, service_moves
-from analytic.indexing_queue.marginals import fate_rates, marginals_of
+from analytic.indexing_queue.chain import QueueChain, next_in_line, service_moves
+from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
 from analytic.indexing_queue.measures import chain_of, size_of, solution_of
 from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
 from analytic.machinery.active_robots import most_active, robots_at
@@ -27,6 +27,7 @@ from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.arrays import Array
 from scenarios.deliveries import joint_size
+from scenarios.model import ServiceOrder
 
 SERVED, OBSOLETE, LOST = 1, 2, 3
 """Kinds of the moves at which a page waits no longer: its service starts, it is dropped, or it is
@@ -99,7 +100,7 @@ class _Followed:
     """The moves of a waiting page; timers are exponential."""
 
     chain: QueueChain
-    newest_first: bool
+    order: ServiceOrder
     pushing: Array | None
 
     def moves(self, state: WaitingPage) -> Iterator[Move]:
@@ -124,11 +125,11 @@ class _Followed:
 
     def _services(self, state: WaitingPage) -> Iterator[Move]:
         """The next page is a newer one, an older one, or the page itself."""
-        newer = self.newest_first and state.newer > 0
-        older = not self.newest_first and state.older > 0
-        if not newer and not older:
+        place = next_in_line(self.order, state.older + 1 + state.newer)
+        if place == state.older:
             return service_moves(self.chain, state, [(1.0, state)], SERVED)
-        left = state._replace(older=state.older - older, newer=state.newer - newer)
+        older = place < state.older
+        left = state._replace(older=state.older - older, newer=state.newer - (not older))
         draws = enumerate(self.chain.service.start.tolist())
         following = [(share, left._replace(phase=phase)) for phase, share in draws]
         return service_moves(self.chain, state, following)
@@ -169,7 +170,7 @@ def unordered_sojourns(
     stationary: Array,
     delivered: float,
     *,
-    newest_first: bool,
+    order: ServiceOrder,
     pushing: Array | None,
 ) -> Iterator[Row]:
     """First and second moments of the time from entry to end, by class of pages.
@@ -182,8 +183,7 @@ def unordered_sojourns(
         Stationary probabilities.
     delivered : float
         Pages delivered per unit time.
-    newest_first : bool
-        The newest waiting page is served next.
+    order : ServiceOrder
     pushing : ndarray, shape (order, order), or None
         Rates of the deliveries that push out a page when the buffer is full (`pushed_out`).
 
@@ -201,7 +201,7 @@ def unordered_sojourns(
     at_once, waiting = _entries(chain, pushing, stationary)
     waits: Array = np.zeros((3, 3))
     if waiting:
-        explored = explore(waiting, _Followed(chain, newest_first, pushing).moves, kinds=4)
+        explored = explore(waiting, _Followed(chain, order, pushing).moves, kinds=4)
         waits = explored.absorbed(np.array(list(waiting.values()))).moments(2).T
     return moment_rows(with_service(waits, at_once, chain.service), delivered)
 
@@ -250,6 +250,6 @@ def sojourns_out_of_order(scenario: Scenario) -> Values:
         chain,
         stationary,
         delivered,
-        newest_first=discipline_of(scenario).newest_first,
+        order=discipline_of(scenario).order,
         pushing=pushed_out(scenario),
     )

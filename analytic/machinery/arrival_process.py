@@ -12,7 +12,7 @@ from analytic.machinery.refusal import NoAnswerError
 from scenarios.arrays import Array
 from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes, modes_of
 from scenarios.environment import Environment
-from scenarios.model import Fleet, Gaps
+from scenarios.model import Fleet, Gaps, present
 from scenarios.processes import Map, Mmpp
 from scenarios.text import counted
 
@@ -130,8 +130,7 @@ def delivery_modes(fleet: Fleet, largest: int) -> Array:
         return environment_modes(fleet, fleet.environment, largest)
     own = []
     for each in fleet.classes:
-        matrices = gap_map(each.gaps)
-        assert matrices is not None
+        matrices = present(gap_map(each.gaps))
         failed = fleet.failure_probability * matrices[1]
         own.append(Map(D0=_rows(matrices[0] + failed), D1=_rows(matrices[1] - failed)))
     return as_modes(Independent(tuple(own[index] for index in fleet.in_order[:largest])))
@@ -147,8 +146,7 @@ def environment_modes(fleet: Fleet, environment: Environment, largest: int) -> A
     -------
     ndarray, shape (largest + 1, 2, states, states)
     """
-    rates = rates_at_speed_one(fleet)
-    assert rates is not None
+    rates = present(rates_at_speed_one(fleet))
     totals = _totals(fleet, rates)[: largest + 1]
     modes = totals[:, None, None] * np.diag(environment.speeds)
     return np.stack([np.array(environment.Q) - modes, modes], axis=1)
@@ -198,8 +196,7 @@ def _first_phases(gaps: Gaps) -> Array:
     phases = None if isinstance(gaps, Mmpp | Map) else as_phase_type(gaps)
     if phases is not None:
         return phases.start
-    matrices = gap_map(gaps)
-    assert matrices is not None
+    matrices = present(gap_map(gaps))
     hidden, arrivals = matrices
     before = _unique_stationary(hidden + arrivals)
     return np.eye(len(hidden))[0] if before is None else interval_phases(hidden, arrivals)

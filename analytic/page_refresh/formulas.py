@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from analytic.index import page_conditions as conditions
-from analytic.index.conditions import every_access_delivers
+from analytic.index.conditions import every_access_delivers, fleet_of
 from analytic.index.formula import Formula, Values, dependent
 from analytic.index.page_conditions import (
     AccessedPages,
@@ -88,11 +88,11 @@ def _failing(scenario: Scenario) -> Values:
     """Accesses that fail, of one robot with a list of pages."""
     accessed = accessed_pages(scenario)
     law = conditions.access_law(scenario)
-    failure = accessed.robots.failure
+    failing = fleet_of(scenario).failing
     assert law is not None
-    assert failure is not None
+    assert failing is not None
     stale = failing_obsolescence(
-        accessed.change_rates, accessed.cycle, law, failure.probability, failure.retries
+        accessed.change_rates, accessed.cycle, law, failing.probability, failing.retries
     )
     return freshness_measures(scenario, accessed.weights, stale)
 
@@ -142,8 +142,7 @@ def _bound(scenario: Scenario) -> Values:
 
 def _proportional(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
-    law = law_between_accesses(scenario)
-    bound = proportional_bound(accessed.change_rates, law)
+    bound = proportional_bound(accessed.change_rates, law_between_accesses(scenario))
     yield "weighted_obsolescence", None, _price(accessed) * bound
 
 
@@ -197,7 +196,7 @@ def _crawling_in_window(scenario: Scenario) -> Values:
 
 
 def _crawling_at(shares: Array, scenario: Scenario) -> Values:
-    failure = accessed_pages(scenario).robots.failure_probability
+    failure = fleet_of(scenario).failure_probability
     rates = np.zeros(len(shares))
     for law, robots in conditions.active_accesses(scenario):
         assert not isinstance(law, Mmpp | Map)
@@ -214,7 +213,7 @@ def some_access_fails(scenario: Scenario) -> str | None:
 
 def failures_in_proportion(scenario: Scenario) -> str | None:
     """Failures shorten all shares alike: no access fails, or pages are drawn or in a period."""
-    if not is_planned(conditions.policy_of(scenario)):
+    if not is_planned(scenario.model.accessing):
         return None
     return every_access_delivers(scenario)
 
@@ -304,7 +303,7 @@ def short_rounds(scenario: Scenario) -> str | None:
 
 def policy_with_frequencies(scenario: Scenario) -> str | None:
     """The accessing policy is given the frequencies of the pages, or a list of them."""
-    is_index = isinstance(conditions.policy_of(scenario), IndexPolicy)
+    is_index = isinstance(scenario.model.accessing, IndexPolicy)
     return "an index says which page is next" if is_index else None
 
 

@@ -16,18 +16,16 @@ from analytic.page_set.drawn_pages import Fetched, drawn_pages, many_pages, rate
 from analytic.page_set.known_pages import (
     becoming_known,
     death_rate,
-    delay_of,
     existing_pages,
     known_share,
 )
 from scenarios import Scenario
-from scenarios.model import Gaps
+from scenarios.model import Gaps, present
 from scenarios.page_set import PageSet
 
 
 def _section(scenario: Scenario) -> PageSet:
-    assert scenario.page_set is not None
-    return scenario.page_set
+    return present(scenario.page_set)
 
 
 @premise
@@ -39,7 +37,7 @@ def has_page_set(scenario: Scenario) -> str | None:
 def memoryless_discovery(scenario: Scenario) -> str | None:
     """Pages are known from their births on, or lifetimes or delays are exponential."""
     section = _section(scenario)
-    delay = delay_of(section)
+    delay = section.delay
     known = delay is None or exponential_lifetimes(scenario) is None
     if known or (delay is not None and exponential_rate(delay) is not None):
         return None
@@ -54,7 +52,7 @@ def exponential_lifetimes(scenario: Scenario) -> str | None:
 
 def drawn_at_random(scenario: Scenario) -> str | None:
     """Each access draws its page among those that are known."""
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     drawn = policy is not None and policy.policy == "randomized"
     return None if drawn else "pages are fetched in turn, not drawn at random"
 
@@ -98,7 +96,7 @@ def _accesses(scenario: Scenario) -> float:
 
 def _arrivals(scenario: Scenario) -> float:
     section = _section(scenario)
-    return becoming_known(section.birth_rate, section.lifetime, delay_of(section))
+    return becoming_known(section.birth_rate, section.lifetime, section.delay)
 
 
 def only_grows(scenario: Scenario) -> bool:
@@ -138,7 +136,7 @@ def _existing(scenario: Scenario) -> Values:
 
 def _known(scenario: Scenario) -> Values:
     section = _section(scenario)
-    yield "known_share", None, known_share(section.lifetime, delay_of(section))
+    yield "known_share", None, known_share(section.lifetime, section.delay)
 
 
 def _found_gone(scenario: Scenario) -> Values:
@@ -147,8 +145,7 @@ def _found_gone(scenario: Scenario) -> Values:
 
 def _fetched(means: Callable[[float, float, float, float], Fetched], scenario: Scenario) -> Values:
     section = _section(scenario)
-    death = death_rate(section)
-    assert death is not None
+    death = present(death_rate(section))
     found = means(_arrivals(scenario), death, section.change_rate, _accesses(scenario))
     existing = section.birth_rate / death
     yield "fresh_share", None, found.fresh / existing

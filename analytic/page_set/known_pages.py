@@ -5,17 +5,13 @@ from __future__ import annotations
 from analytic.machinery.phase_type import exponential_rate
 from analytic.machinery.transforms import complement, mean_time, transform
 from scenarios.laws import Distribution
+from scenarios.model import present
 from scenarios.page_set import PageSet
 
 
 def death_rate(section: PageSet) -> float | None:
     """Rate at which an existing page vanishes, where lifetimes are exponential, else None."""
     return exponential_rate(section.lifetime)
-
-
-def delay_of(section: PageSet) -> Distribution | None:
-    """The law of the time until a page is known; None where it is known from its birth on."""
-    return None if isinstance(section.discovery, str) else section.discovery
 
 
 def existing_pages(births: float, lifetime: Distribution) -> float:
@@ -52,8 +48,7 @@ def becoming_known(births: float, lifetime: Distribution, delay: Distribution | 
         return births
     if (death := exponential_rate(lifetime)) is not None:
         return births * float(transform(delay, death))
-    discovery = exponential_rate(delay)
-    assert discovery is not None
+    discovery = present(exponential_rate(delay))
     return births * float(complement(lifetime, discovery))
 
 
@@ -74,6 +69,5 @@ def known_share(lifetime: Distribution, delay: Distribution | None) -> float:
         return 1.0
     if (death := exponential_rate(lifetime)) is not None:
         return float(transform(delay, death))
-    discovery = exponential_rate(delay)
-    assert discovery is not None
+    discovery = present(exponential_rate(delay))
     return 1.0 - float(complement(lifetime, discovery)) / (discovery * mean_time(lifetime))

@@ -19,7 +19,7 @@ from analytic.index.formula import Condition, Formula, Values, dependent
 from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import chain_of, sojourn_transform
 from analytic.indexing_queue.chain import count_states
-from analytic.indexing_queue.marginals import fate_rates, marginals_of
+from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
 from analytic.indexing_queue.measures import (
     converged,
     fits_in_memory,
@@ -62,6 +62,7 @@ from scenarios.laws import (
     Hyperexponential,
     PhaseType,
 )
+from scenarios.model import present
 from scenarios.text import counted
 
 _MOST_FOLLOWED = 5 * 10**7
@@ -90,8 +91,7 @@ def _decomposition(scenario: Scenario) -> Values:
     stationary = solution_of(scenario).stationary
     rates = fate_rates(chain, marginals_of(chain, stationary))
     lost = 1.0 - rates["served"] / rates["delivered"]
-    between = own.law_without_buffer(scenario)
-    assert between is not None
+    between = present(own.law_without_buffer(scenario))
     if isinstance(pages.policy, Periodic):
         cycle = pages.policy.cycle_of(shares)
         thinned = thinned_cyclic(mu, cycle, between, lost)
@@ -145,8 +145,7 @@ def _replaced(scenario: Scenario) -> Values:
 
 
 def _with_patience(scenario: Scenario) -> Values:
-    law = conditions.timer_of(scenario)
-    assert law is not None
+    law = present(conditions.timer_of(scenario))
     changes, shares, deliveries, service = _poisson(scenario)
     drops = drop_rates(law, service, len(deliveries) - 2)
     solution = patience_rates_and_ages(changes, shares, deliveries, service, drops)

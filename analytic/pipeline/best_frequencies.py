@@ -236,7 +236,7 @@ def _unaccessed(scenario: Scenario, search: FrequencySearch) -> list[str]:
 
 def _with_uniform(scenario: Scenario) -> Scenario | None:
     """The scenario with uniform random choices, or None where it has no frequencies."""
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     if scenario.buffer is None or policy is None or "frequencies" not in type(policy).model_fields:
         return None
     return scenario.with_(_KEY, "uniform")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,13 @@ from analytic.rules.fixed import (
     static_optimum,
     static_search,
 )
+from analytic.rules.searching import descended
 from analytic.rules.switching import optimal_switching
 from scenarios import Scenario
 from scenarios.text import counted, quantity
 
 _MOST_RULES = 750
 """Levels times robots: of more the search would take minutes."""
-_GAINED = 1e-12
-"""What the changes of all targets must gain, relative to the cost."""
 
 Targets = tuple[int, ...]
 """Robots that are wanted at levels 0, 1, …"""
@@ -230,23 +230,23 @@ def _ramp(available: int, levels: int, last: int) -> Targets:
 
 
 def _descended(targets: Targets, available: int, cost: Callable[[Targets], float]) -> Targets:
-    """One level at a time, until no single target can be changed for the better.
+    """No single target can be changed for the better.
 
     Numbers near the present one come first: that takes a third of the rules.
     """
-    near = True
-    while True:
-        before = cost(targets)
-        for level in range(len(targets)):
-            steps = (-4, -2, -1, 1, 2, 4) if near else range(-available, available + 1)
-            numbers = (targets[level] + step for step in steps)
-            changed = [
-                (*targets[:level], each, *targets[level + 1 :])
-                for each in numbers
-                if int(level == 0) <= each <= available
-            ]
-            targets = min([targets, *changed], key=cost)
-        gained = cost(targets) < before * (1.0 - _GAINED)
-        if not (gained or near):
-            return targets
-        near = gained
+    for steps in ((-4, -2, -1, 1, 2, 4), range(-available, available + 1)):
+        moves = [partial(_with_another, level, steps, available) for level in range(len(targets))]
+        targets, _ = descended(targets, moves, lambda some: np.array(list(map(cost, some))))
+    return targets
+
+
+def _with_another(
+    level: int, steps: Sequence[int], available: int, targets: Targets
+) -> list[Targets]:
+    """The same but for one target, up or down by some steps."""
+    numbers = (targets[level] + step for step in steps)
+    return [
+        (*targets[:level], each, *targets[level + 1 :])
+        for each in numbers
+        if int(level == 0) <= each <= available
+    ]

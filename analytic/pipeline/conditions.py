@@ -57,9 +57,10 @@ def by_kind(value: Callable[..., Any], *columns: ArrayLike) -> Array:
 
 def changes_matter_to_the_queue(scenario: Scenario) -> str | None:
     """Waiting copies are dropped when their pages change, or replaced by newer ones."""
-    if conditions.pages_leave_the_queue_alone(scenario) is None:
+    discipline = conditions.discipline_of(scenario)
+    if not (discipline.drops_changed or discipline.replaces):
         return "the queue does not depend on the pages"
-    return None
+    return conditions.served_by_time_of_entry(scenario)
 
 
 def copies_leave_together(scenario: Scenario) -> bool:

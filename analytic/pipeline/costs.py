@@ -27,6 +27,7 @@ from analytic.pipeline.exact_methods import (
     some_exact_method,
 )
 from scenarios import Scenario
+from scenarios.model import present
 
 CostOf = Callable[[Scenario], float]
 """The cost of a scenario end to end: `cost_of` or `approximate_cost_of`."""
@@ -88,8 +89,7 @@ def end_to_end_cost(scenario: Scenario) -> float:
 
     ``staleness × weighted_obsolescence`` and the cost of the queue, avrachenkov2011 (2).
     """
-    method = exact_method(scenario)
-    assert method is not None
+    method = present(exact_method(scenario))
     stale = float(accessed_pages(scenario).weights @ method.rates(scenario))
     return queue_cost(scenario) + scenario.prices.staleness * stale
 
@@ -112,8 +112,7 @@ COST = exact_row(
 
 def approximate_cost(scenario: Scenario) -> float:
     """The same with approximate obsolescence rates, where `APPROXIMATE_COST` covers a scenario."""
-    row = approximation_of(scenario)
-    assert row is not None
+    row = present(approximation_of(scenario))
     stale = next(value for measure, _, value in row.evaluate(scenario) if measure == _STALE)
     return queue_cost(scenario) + scenario.prices.staleness * stale
 

@@ -21,7 +21,12 @@ from analytic.index.conditions import buffer_of, discipline_of, fleet_of
 from analytic.index.formula import Values, dependent
 from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain
-from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain, service_moves
+from analytic.indexing_queue.chain import (
+    UNLIMITED_PATIENCE,
+    controlled_chain,
+    next_in_line,
+    service_moves,
+)
 from analytic.indexing_queue.measures import control_cost, level_rows, service_and_patience
 from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
 from analytic.indexing_queue.unordered_sojourns import LOST, OBSOLETE, SERVED
@@ -231,8 +236,9 @@ class _Walk:
             yield 1.0, state._replace(serving=NO_PAGE, phase=0)
             return
         waiting = state.waiting
-        label = waiting[-1] if self.discipline.newest_first else waiting[0]
-        left = renumbered(waiting[:-1] if self.discipline.newest_first else waiting[1:])
+        place = next_in_line(self.discipline.order, len(waiting))
+        label = waiting[place]
+        left = renumbered(waiting[:place] + waiting[place + 1 :])
         serving = label if label in (FRESH, STALE) else OTHER
         for phase, share in enumerate(self.chain.service.start.tolist()):
             yield share, state._replace(waiting=left, serving=serving, phase=phase)
@@ -391,7 +397,7 @@ class _TaggedWalk(_Walk):
             yield Move(self.page.changes, state, OBSOLETE)
             yield from self._other_changes(state)
         waiting = state.waiting
-        if waiting[-1 if self.discipline.newest_first else 0] == TAGGED:
+        if waiting[next_in_line(self.discipline.order, len(waiting))] == TAGGED:
             yield from service_moves(self.chain, state, [(1.0, state)], SERVED)
         else:
             following = [

@@ -25,7 +25,12 @@ from analytic.index.conditions import discipline_of
 from analytic.index.formula import dependent
 from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
-from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, controlled_chain, service_moves
+from analytic.indexing_queue.chain import (
+    UNLIMITED_PATIENCE,
+    controlled_chain,
+    next_in_line,
+    service_moves,
+)
 from analytic.indexing_queue.measures import size_of
 from analytic.indexing_queue.unordered_sojourns import delivery_moves, pushed_out
 from analytic.machinery.absorbing import total_rewards
@@ -47,6 +52,7 @@ from analytic.pipeline.random_pages import Freshness, RatesAndAges, Slopes
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution
+from scenarios.model import ServiceOrder
 
 INDEXED = 1
 """Kind of the moves at which the indexing of a new page ends."""
@@ -84,14 +90,13 @@ class OldAndNew:
     Attributes
     ----------
     chain : QueueChain
-    newest_first : bool
-        The newest waiting page is served next.
+    order : ServiceOrder
     pushing : ndarray, shape (order, order), or None
         Rates of the deliveries that push out a page when the buffer is full.
     """
 
     chain: QueueChain
-    newest_first: bool
+    order: ServiceOrder
     pushing: Array | None
 
     def starts(self) -> Iterator[OldNewState]:
@@ -162,7 +167,7 @@ class OldAndNew:
         if state.level == 1:
             yield 1.0, state._replace(serving=-1, phase=0)
             return
-        new_next = state.new > 0 and (self.newest_first or not state.old)
+        new_next = next_in_line(self.order, state.old + state.new) >= state.old
         picked = state._replace(
             old=state.old - (not new_next),
             new=state.new - new_next,
@@ -179,14 +184,16 @@ def _draws(start: Array) -> list[tuple[int, float]]:
 
 
 def old_and_new(
-    chain: QueueChain, newest_first: bool = False, pushing: Array | None = None
+    chain: QueueChain,
+    order: ServiceOrder = ServiceOrder.OLDEST_FIRST,
+    pushing: Array | None = None,
 ) -> Explored:
     """The chain of old and new pages; its first states are those of the queue, all pages old.
 
     Parameters
     ----------
     chain : QueueChain
-    newest_first, pushing
+    order, pushing
         As in `OldAndNew`.
 
     Raises
@@ -196,9 +203,10 @@ def old_and_new(
     ValueError
         If timers have several phases, and pages leave the buffer otherwise than in their order.
     """
-    if len(chain.patience.start) > 1 and (newest_first or pushing is not None):
+    ordered = order is ServiceOrder.OLDEST_FIRST and pushing is None
+    if len(chain.patience.start) > 1 and not ordered:
         raise ValueError("timers with several phases need first come first served, no push-out")
-    walk = OldAndNew(chain, newest_first, pushing)
+    walk = OldAndNew(chain, order, pushing)
     return explore(walk.starts(), walk.moves, kinds=2)
 
 
@@ -285,8 +293,7 @@ def counts_fit(scenario: Scenario) -> str | None:
 def _counted(scenario: Scenario) -> tuple[Explored, Array]:
     """Old and new pages of a scenario, and the stationary distribution of its queue."""
     chain = chain_of(scenario)
-    newest_first = discipline_of(scenario).newest_first
-    counted = old_and_new(chain, newest_first, pushed_out(scenario))
+    counted = old_and_new(chain, discipline_of(scenario).order, pushed_out(scenario))
     return counted, solve_chain(chain).stationary
 
 
@@ -452,7 +459,7 @@ def patience_rates_and_ages(
     chain = controlled_chain(
         modes, lambda level: min(level, top), law, UNLIMITED_PATIENCE, top, "partial"
     )
-    walk = _DroppedByNumber(chain, newest_first=False, pushing=None, drops=drops)
+    walk = _DroppedByNumber(chain, ServiceOrder.OLDEST_FIRST, pushing=None, drops=drops)
     counted = explore(walk.starts(), walk.moves, kinds=2)
     stationary = level_probabilities(deliveries, service, drops)
     return RatesAndAges(

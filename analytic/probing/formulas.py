@@ -32,6 +32,7 @@ from analytic.probing.programme import improved_by_moves, paper_schedule
 from analytic.probing.refinement import refined
 from analytic.probing.sources import each_alone
 from scenarios import Scenario, ScenarioError
+from scenarios.model import present
 from scenarios.probing import sources_of
 from scenarios.sections import Apart, AtCost, AtProbability, Probing, Source, Times
 from scenarios.text import counted
@@ -39,8 +40,7 @@ from scenarios.text import counted
 
 def _sections(scenario: Scenario) -> tuple[Source, Probing]:
     assert scenario.source is not None
-    assert scenario.probing is not None
-    return scenario.source, scenario.probing
+    return scenario.source, present(scenario.probing)
 
 
 def profile_of(scenario: Scenario) -> Profile:
@@ -175,8 +175,7 @@ def has_source(scenario: Scenario) -> str | None:
 
 def known_times(scenario: Scenario) -> str | None:
     """The probe times are given, or follow from the policy ("optimal" is decided before)."""
-    probing = scenario.probing
-    assert probing is not None
+    probing = present(scenario.probing)
     if probing.policy == "optimal":
         return "the probe times are still to be optimised"
     if scenario.sources is None or isinstance(probing.policy, Times) or probing.split != "optimal":
@@ -186,8 +185,7 @@ def known_times(scenario: Scenario) -> str | None:
 
 def few_cells(scenario: Scenario) -> str | None:
     """Both rates of a source together have at most a million pieces up to the horizon."""
-    probing = scenario.probing
-    assert probing is not None
+    probing = present(scenario.probing)
     cells = max(
         cells_needed((source.updates, source.importance), probing.horizon)
         for source in sources_of(scenario)

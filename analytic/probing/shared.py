@@ -20,6 +20,7 @@ from analytic.probing.profile import Profile
 from analytic.probing.search import LARGEST_GRID, best_probes, optimal_probes, rounded_down
 from analytic.probing.sources import WEIGHTS, alone, natural_split, shares
 from scenarios import Scenario
+from scenarios.model import present
 from scenarios.probing import sources_of, spacing_of
 from scenarios.sections import Probing, Times, slots_apart
 from scenarios.text import counted
@@ -55,8 +56,7 @@ class BudgetSearch:
     @property
     def probing(self) -> Probing:
         """The section of the scenario."""
-        assert self.asked.probing is not None
-        return self.asked.probing
+        return present(self.asked.probing)
 
     @property
     def split(self) -> list[int]:
@@ -150,8 +150,7 @@ def best_budget(scenario: Scenario) -> BudgetSearch:
         many pieces.
     """
     grids = _grids(scenario)
-    probing = scenario.probing
-    assert probing is not None
+    probing = present(scenario.probing)
     total = _total(probing)
     apart = _apart(probing, len(grids.profiles))
     room = sum(grids.slots // each for each in apart)
@@ -177,8 +176,7 @@ def best_times_of_split(scenario: Scenario) -> Schedules:
         As `best_budget`.
     """
     grids = _grids(scenario)
-    assert scenario.probing is not None
-    apart = _apart(scenario.probing, len(grids.profiles))
+    apart = _apart(present(scenario.probing), len(grids.profiles))
     each = [
         best_schedule(grids[source], probes, apart[source])
         for source, probes in enumerate(shares(scenario))
@@ -191,8 +189,7 @@ def best_times_of_split(scenario: Scenario) -> Schedules:
 
 def _kept(scenario: Scenario, grids: Grids, quotas: Sequence[Quota], free: Division) -> Division:
     """The best division that keeps `at_once`, from the best one whatever the limit."""
-    probing = scenario.probing
-    assert probing is not None
+    probing = present(scenario.probing)
     if probing.at_once is None or _most_at_once(free.paths) <= probing.at_once:
         return free
     apart = _apart(probing, len(free.paths))
@@ -210,8 +207,7 @@ def _most_at_once(paths: Sequence[Path]) -> int:
 
 
 def _grids(scenario: Scenario) -> Grids:
-    probing = scenario.probing
-    assert probing is not None
+    probing = present(scenario.probing)
     if probing.slots is None:
         raise NoOptimumError("needs probing.slots, the number of times that may be chosen")
     if probing.slots > LARGEST_GRID:

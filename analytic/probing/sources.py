@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from analytic.probing.profile import Profile
 from scenarios import Scenario
+from scenarios.model import present
 from scenarios.probing import most_probes, sources_of, spacing_of
 from scenarios.sections import Probing, Source, Times
 
@@ -17,8 +18,7 @@ _TIE = 1e-9
 
 def alone(scenario: Scenario, source: int, probes: int) -> Scenario:
     """One of the sources of a scenario, with a number of probes, as a scenario of its own."""
-    assert scenario.probing is not None
-    shared = scenario.probing
+    shared = present(scenario.probing)
     policy = shared.policy
     own = Probing(
         horizon=shared.horizon,
@@ -43,8 +43,7 @@ def each_alone(scenario: Scenario) -> tuple[Scenario, ...]:
 
 def shares(scenario: Scenario) -> tuple[int, ...]:
     """Probes of each source by the times or the split of the file, which is not "optimal"."""
-    probing = scenario.probing
-    assert probing is not None
+    probing = present(scenario.probing)
     if isinstance(probing.policy, Times):
         return tuple(map(len, probing.policy.of_each))
     if isinstance(probing.split, tuple):
@@ -69,8 +68,7 @@ def natural_split(scenario: Scenario, split: str) -> tuple[int, ...]:
     equal ones (to 1e-9) to the first. Where every quota is at least 1 and there is room, that is
     the method of the largest remainder.
     """
-    probing = scenario.probing
-    assert probing is not None
+    probing = present(scenario.probing)
     assert probing.probes is not None
     weight_of = WEIGHTS[split]
     weights = [weight_of(_profile(source, probing)) for source in sources_of(scenario)]

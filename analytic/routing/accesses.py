@@ -16,22 +16,21 @@ from analytic.routing.spacing import Row, SpacingCosts, powers, scaled, tabulate
 from analytic.routing.words import cyclic_distances
 from scenarios.arrays import Array
 from scenarios.laws import Distribution
-from scenarios.processes import ArrivalProcess, gap_law
+from scenarios.processes import gap_law
+from scenarios.sections import AccessTime
 
 _DEAREST = 1e300
 """Stands for all that is more: a cost never comes near such a limit."""
 
 
-def dependent_obsolescence(
-    arrivals: ArrivalProcess, change_rates: ArrayLike, word: ArrayLike
-) -> Array:
+def dependent_obsolescence(arrivals: AccessTime, change_rates: ArrayLike, word: ArrayLike) -> Array:
     """Obsolescence rate of every page under a periodic word, shape (pages,).
 
     ``r_m = 1 - (1 / (n E tau)) sum_j E min(X_(delta_j), S_m)``.
 
     Parameters
     ----------
-    arrivals : ArrivalProcess
+    arrivals : Distribution or ArrivalProcess
         Of the ends of accesses; times between them may be dependent.
     change_rates : array_like, shape (pages,)
         mu. A page that never changes is never out of date; one that changes and is never accessed
@@ -52,16 +51,14 @@ def dependent_obsolescence(
     return result
 
 
-def access_costs(
-    arrivals: ArrivalProcess, change_rates: ArrayLike, weights: ArrayLike
-) -> SpacingCosts:
+def access_costs(arrivals: AccessTime, change_rates: ArrayLike, weights: ArrayLike) -> SpacingCosts:
     """Costs of pages: minus the weighted time for which a copy is fresh, per access time.
 
     ``e_m(n) = -c_m E min(X_n, S_m) / E tau``, so that a word costs the weighted obsolescence.
 
     Parameters
     ----------
-    arrivals : ArrivalProcess
+    arrivals : Distribution or ArrivalProcess
         Of the ends of accesses; dependent times between them are allowed.
     change_rates, weights : array_like, shape (pages,)
         mu and c. A page with one of them 0 costs nothing.
@@ -106,7 +103,7 @@ def _check_pages(rates: Array, weights: Array) -> None:
             raise ValueError(f"a {name} of {wrong[0]:g}: must be >= 0 and finite")
 
 
-def _fresh_row(arrivals: ArrivalProcess, rate: float) -> Row:
+def _fresh_row(arrivals: AccessTime, rate: float) -> Row:
     """``E min(X_n, S)`` of an exponential S: for dependent gaps a sum of positive terms."""
     law = gap_law(arrivals)
     if law is not None:
@@ -120,12 +117,12 @@ def _fresh_row(arrivals: ArrivalProcess, rate: float) -> Row:
     return lambda n: np.cumsum(start @ powers(step, during, n))
 
 
-def stale_times(arrivals: ArrivalProcess, rate: float, longest: int) -> Array:
+def stale_times(arrivals: AccessTime, rate: float, longest: int) -> Array:
     """``E (X_n - S)^+`` for n = 1 … longest, shape (longest,): a sum of positive terms.
 
     Parameters
     ----------
-    arrivals : ArrivalProcess
+    arrivals : Distribution or ArrivalProcess
         Of the ends of accesses; X_n is the time of n of them.
     rate : float
         mu > 0, of the exponential time S until the page changes.
@@ -144,7 +141,7 @@ def stale_times(arrivals: ArrivalProcess, rate: float, longest: int) -> Array:
     return result
 
 
-def stale_time_at(arrivals: ArrivalProcess, rate: float) -> Callable[[int], float]:
+def stale_time_at(arrivals: AccessTime, rate: float) -> Callable[[int], float]:
     """``E (X_n - S)^+`` as a function of n, however large."""
     law = gap_law(arrivals)
     if law is not None:
@@ -160,7 +157,7 @@ def _renewal_stale(law: Distribution, rate: float, n: NDArray[np.integer[Any]]) 
     return result
 
 
-def _fresh_and_stale(arrivals: ArrivalProcess, rate: float) -> tuple[Array, Array, Array]:
+def _fresh_and_stale(arrivals: AccessTime, rate: float) -> tuple[Array, Array, Array]:
     """With dependent gaps: a start, a step over a gap, and what is counted after n of them.
 
     The states are fresh and stale copies by the phase, and one that takes the stale times.
@@ -185,7 +182,7 @@ def _fresh_and_stale(arrivals: ArrivalProcess, rate: float) -> tuple[Array, Arra
     return start, step, counted
 
 
-def _mean_gap(arrivals: ArrivalProcess) -> float:
+def _mean_gap(arrivals: AccessTime) -> float:
     """Mean time between arrivals."""
     law = gap_law(arrivals)
     if law is not None:

@@ -29,6 +29,7 @@ from analytic.routing.bounds import LinearBound, is_attained, linear_bound, slop
 from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word, cyclic_distances, least_rotation
 from scenarios.arrays import Array
+from scenarios.model import present
 from scenarios.text import counted
 
 MOST_STATES = 3_000_000
@@ -150,8 +151,7 @@ def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certi
 
 def _why(last: Certified, longest: int) -> str:
     """Why the last graph is not a proof, and no other caps would be one."""
-    assert last.word is not None
-    distances = cyclic_distances(last.word)
+    distances = cyclic_distances(present(last.word))
     if not last.settled:
         return f"Howard's algorithm had not converged after {counted(last.rounds, 'round')}"
     if any(
@@ -188,8 +188,7 @@ def _raised(last: Certified, left_out: dict[int, int], longest: int) -> tuple[in
     has its cap before. If it is accessed then, at the limit of e, the graph says nothing about the
     others: their caps stay.
     """
-    assert last.word is not None
-    distances = cyclic_distances(last.word)
+    distances = cyclic_distances(present(last.word))
     caps = list(last.caps)
     if free := [server for server in distances if not caps[server]]:
         for server in free:

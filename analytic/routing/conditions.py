@@ -19,8 +19,7 @@ from analytic.routing.losses import arrival_period, dependent_gaps
 from analytic.routing.words import primitive_length
 from scenarios import Scenario
 from scenarios.laws import Distribution, Empirical, Erlang
-from scenarios.model import gaps_of
-from scenarios.processes import ArrivalProcess, Map, Mmpp, Renewal, gap_law
+from scenarios.model import Gaps, ServerDiscipline, Traffic, present
 from scenarios.sections import Period, Random, Servers
 from scenarios.spacing_cost import Fading
 
@@ -39,8 +38,12 @@ MOST_OBSERVED = 20_000
 
 def servers_of(scenario: Scenario) -> Servers:
     """The section [servers] of a scenario that has one."""
-    assert scenario.servers is not None
-    return scenario.servers
+    return present(scenario.servers)
+
+
+def traffic_of(scenario: Scenario) -> Traffic:
+    """What comes to the servers of a scenario that has some."""
+    return present(scenario.model.traffic)
 
 
 def shares_of(servers: Servers) -> dict[int, float]:
@@ -63,7 +66,11 @@ def _used_laws(scenario: Scenario) -> dict[int, Distribution]:
 @premise
 def has_servers(scenario: Scenario) -> str | None:
     """Packets are routed to servers without buffers."""
-    return None if scenario.servers is not None else "there are no [servers]"
+    traffic = scenario.model.traffic
+    if traffic is None:
+        return "there are no [servers]"
+    known = traffic.discipline in (ServerDiscipline.PREEMPTIVE, ServerDiscipline.NON_PREEMPTIVE)
+    return None if known else f'servers have the discipline "{traffic.discipline.value}"'
 
 
 @premise
@@ -127,25 +134,23 @@ def at_random(scenario: Scenario) -> str | None:
 
 def independent_gaps(scenario: Scenario) -> str | None:
     """The gaps between packets are independent and of one law."""
-    law = gap_law(servers_of(scenario).arrivals)
-    return None if law is not None else "gaps between packets depend on a phase"
+    return None if traffic_of(scenario).law else "gaps between packets depend on a phase"
 
 
 def gaps_with_phases(scenario: Scenario) -> str | None:
     """Packets arrive as an MMPP or MAP."""
-    law = gap_law(servers_of(scenario).arrivals)
-    return None if law is None else "gaps between packets are independent"
+    return "gaps between packets are independent" if traffic_of(scenario).law else None
 
 
 def one_closed_class(scenario: Scenario) -> str | None:
     """The phase of the arrivals forgets where it started."""
-    classes = _closed_classes(servers_of(scenario).arrivals)
+    classes = _closed_classes(traffic_of(scenario).gaps)
     return None if classes == 1 else f"the arrivals have {classes} closed classes of phases"
 
 
-def _closed_classes(arrivals: ArrivalProcess) -> int:
+def _closed_classes(gaps: Gaps) -> int:
     """Closed classes of the phases; 1 where there are no phases."""
-    matrices = dependent_gaps(arrivals)
+    matrices = dependent_gaps(gaps)
     return 1 if matrices is None else len(closed_classes(matrices[0] + matrices[1]))
 
 
@@ -155,7 +160,7 @@ def not_locked(scenario: Scenario) -> str | None:
     servers = servers_of(scenario)
     if not isinstance(servers.routing, Period):
         return None
-    own = arrival_period(servers.arrivals)
+    own = arrival_period(traffic_of(scenario).gaps)
     length = primitive_length(servers.routing.root)
     if math.gcd(own, length) == 1:
         return None
@@ -198,22 +203,22 @@ def phase_type_services(scenario: Scenario) -> str | None:
 
 def _arrival_order(scenario: Scenario) -> int:
     """Phases of the arrivals in the matrix of one service over one gap."""
-    arrivals = servers_of(scenario).arrivals
-    law = gap_law(arrivals)
+    traffic = traffic_of(scenario)
+    law = traffic.law
     if law is None:
-        return gap_order(gaps_of(arrivals)) or 1
+        return gap_order(traffic.gaps) or 1
     return 1 if isinstance(law, Erlang) else phase_count(law) or 1
 
 
 def _observed_gaps(scenario: Scenario) -> int:
     """Distinct gaps of an empirical law; 1 for other laws."""
-    law = gap_law(servers_of(scenario).arrivals)
+    law = traffic_of(scenario).law
     return len(set(law.observations)) if isinstance(law, Empirical) else 1
 
 
 def preemptive(scenario: Scenario) -> str | None:
     """The packet in service is lost when another one comes."""
-    is_preemptive = servers_of(scenario).discipline == "preemptive"
+    is_preemptive = traffic_of(scenario).discipline is ServerDiscipline.PREEMPTIVE
     return None if is_preemptive else _at_a_busy_server(scenario)
 
 
@@ -225,8 +230,8 @@ def _at_a_busy_server(scenario: Scenario) -> str:
 
 def non_preemptive(scenario: Scenario) -> str | None:
     """A packet that finds its server busy is lost."""
-    is_preemptive = servers_of(scenario).discipline == "preemptive"
-    return "the packet in service is lost" if is_preemptive else None
+    is_turned_away = traffic_of(scenario).discipline is ServerDiscipline.NON_PREEMPTIVE
+    return None if is_turned_away else "the packet in service is lost"
 
 
 def preemptive_or_exponential(scenario: Scenario) -> str | None:
@@ -279,14 +284,9 @@ def all_losses_by_distance(scenario: Scenario) -> str | None:
     return ", and ".join(obstacles(needed, Reasons(everywhere))) or None
 
 
-def accesses(scenario: Scenario) -> ArrivalProcess:
-    """The process of the ends of accesses of one robot."""
-    law = page_conditions.access_law(scenario)
-    if law is not None:
-        return Renewal(law)
-    access = page_conditions.active_accesses(scenario)[0][0]
-    assert isinstance(access, Map | Mmpp)
-    return access
+def accesses(scenario: Scenario) -> Gaps:
+    """The times between the ends of accesses of one robot."""
+    return page_conditions.access_law(scenario) or page_conditions.active_accesses(scenario)[0][0]
 
 
 def dependent_accesses(scenario: Scenario) -> str | None:
@@ -314,7 +314,7 @@ def period_of(accessed: AccessedPages) -> list[int]:
 
 def long_run(scenario: Scenario) -> str | None:
     """The accessing policy has a period, or draws its pages: its cost is that of the long run."""
-    if page_conditions.is_planned(page_conditions.policy_of(scenario)):
+    if page_conditions.is_planned(scenario.model.accessing):
         return "the accessing policy is costed along a finite run, at whose start copies are new"
     return None
 

@@ -18,7 +18,7 @@ from analytic.page_refresh.formulas import freshness_measures
 from analytic.routing import conditions
 from analytic.routing.accesses import access_costs, dependent_obsolescence
 from analytic.routing.bounds import linear_bound
-from analytic.routing.conditions import servers_of, shares_of
+from analytic.routing.conditions import servers_of, shares_of, traffic_of
 from analytic.routing.given_costs import (
     mean_spacing_costs,
     random_spacing_cost,
@@ -47,29 +47,26 @@ from analytic.routing.words import (
 )
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.processes import gap_law
+from scenarios.model import present
 from scenarios.sections import Period, Servers
 
 
 def _phase_law(servers: Servers, server: int) -> PhaseLaw:
-    law = as_phase_type(servers.laws[server])
-    assert law is not None
-    return law
+    return present(as_phase_type(servers.laws[server]))
 
 
 def _service_rate(servers: Servers, server: int) -> float:
-    rate = exponential_rate(servers.laws[server])
-    assert rate is not None
-    return rate
+    return present(exponential_rate(servers.laws[server]))
 
 
-def _measures(servers: Servers, losses: dict[int, float], total: float) -> Values:
+def _measures(scenario: Scenario, losses: dict[int, float], total: float) -> Values:
     """All measures, from the fraction lost of each server's packets and of all packets."""
-    law = gap_law(servers.arrivals)
+    servers, traffic = servers_of(scenario), traffic_of(scenario)
+    law = traffic.law
     if law is not None:
         rate = 1.0 / mean_time(law)
     else:
-        rate = mean_rate(np.stack(gap_matrices(servers.arrivals)))
+        rate = mean_rate(np.stack(gap_matrices(traffic.gaps)))
     for server, loss in losses.items():
         yield "preemption_probability", server, loss
     yield "preemption_probability", "all", total
@@ -90,80 +87,78 @@ def _mean_costs(servers: Servers, costs: dict[int, float]) -> Values:
     yield "routing_cost", "all", paid + sum(servers.final_rises[each] for each in servers.unused)
 
 
-def _mixed(servers: Servers, losses: dict[int, float]) -> Values:
-    shares = shares_of(servers)
+def _mixed(scenario: Scenario, losses: dict[int, float]) -> Values:
+    shares = shares_of(servers_of(scenario))
     total = sum(shares[server] * loss for server, loss in losses.items())
-    return _measures(servers, losses, total)
+    return _measures(scenario, losses, total)
 
 
-def _periodic(servers: Servers, loss: Loss) -> Values:
+def _word(scenario: Scenario) -> tuple[int, ...]:
+    routing = servers_of(scenario).routing
+    assert isinstance(routing, Period)
+    return routing.root
+
+
+def _periodic(scenario: Scenario, loss: Loss) -> Values:
     """Equation (6), per server and for all of them."""
-    assert isinstance(servers.routing, Period)
-    word = servers.routing.root
-    return _measures(servers, server_losses(word, loss), average_loss(word, loss))
+    word = _word(scenario)
+    return _measures(scenario, server_losses(word, loss), average_loss(word, loss))
 
 
-def _from_tables(servers: Servers, losses: Callable[[int, Any], Array]) -> Values:
+def _from_tables(scenario: Scenario, losses: Callable[[int, Any], Array]) -> Values:
     """The same, f_m(n) being computed for all distances of a server at once."""
-    assert isinstance(servers.routing, Period)
     tables = {
         server: losses(server, range(1, max(own) + 1))
-        for server, own in cyclic_distances(servers.routing.root).items()
+        for server, own in cyclic_distances(_word(scenario)).items()
     }
-    return _periodic(servers, lambda server, distance: float(tables[server][distance - 1]))
+    return _periodic(scenario, lambda server, distance: float(tables[server][distance - 1]))
 
 
 def _renewal(scenario: Scenario) -> Values:
     servers = servers_of(scenario)
-    law = gap_law(servers.arrivals)
-    assert law is not None
+    law = present(traffic_of(scenario).law)
     missed = {m: float(transform(law, _service_rate(servers, m))) for m in shares_of(servers)}
-    return _periodic(servers, lambda server, n: float(renewal_loss(missed[server], n)))
+    return _periodic(scenario, lambda server, n: float(renewal_loss(missed[server], n)))
 
 
 def _map(scenario: Scenario) -> Values:
     servers = servers_of(scenario)
-    D0, D1 = gap_matrices(servers.arrivals)
-    return _from_tables(servers, lambda m, n: map_loss(D0, D1, _service_rate(servers, m), n))
+    D0, D1 = gap_matrices(traffic_of(scenario).gaps)
+    return _from_tables(scenario, lambda m, n: map_loss(D0, D1, _service_rate(servers, m), n))
 
 
 def _phase_type(scenario: Scenario) -> Values:
-    servers = servers_of(scenario)
-    return _from_tables(
-        servers, lambda m, n: phase_type_loss(servers.arrivals, _phase_law(servers, m), n)
-    )
+    servers, gaps = servers_of(scenario), traffic_of(scenario).gaps
+    return _from_tables(scenario, lambda m, n: phase_type_loss(gaps, _phase_law(servers, m), n))
 
 
 def _random(scenario: Scenario) -> Values:
-    servers = servers_of(scenario)
+    servers, gaps = servers_of(scenario), traffic_of(scenario).gaps
     losses = {
-        server: random_loss(servers.arrivals, _phase_law(servers, server), share)
+        server: random_loss(gaps, _phase_law(servers, server), share)
         for server, share in shares_of(servers).items()
     }
-    return _mixed(servers, losses)
+    return _mixed(scenario, losses)
 
 
 def _non_preemptive(scenario: Scenario) -> Values:
-    servers = servers_of(scenario)
+    servers, gaps = servers_of(scenario), traffic_of(scenario).gaps
     losses = {}
     for server, share in shares_of(servers).items():
         law = _phase_law(servers, server)
         if isinstance(servers.routing, Period):
             word = servers.routing.root
             distances = cyclic_distances(word[: primitive_length(word)])[server]
-            losses[server] = non_preemptive_loss(
-                servers.arrivals, law, distances, servers.places[server]
-            )
+            losses[server] = non_preemptive_loss(gaps, law, distances, servers.places[server])
         else:
-            losses[server] = random_non_preemptive_loss(
-                servers.arrivals, law, share, servers.places[server]
-            )
-    return _mixed(servers, losses)
+            losses[server] = random_non_preemptive_loss(gaps, law, share, servers.places[server])
+    return _mixed(scenario, losses)
 
 
 def _spacing(scenario: Scenario) -> Values:
     servers = servers_of(scenario)
-    return _mean_costs(servers, mean_spacing_costs(servers, shares_of(servers)))
+    gaps = traffic_of(scenario).gaps
+    return _mean_costs(servers, mean_spacing_costs(servers, gaps, shares_of(servers)))
 
 
 def _bound_of_costs(scenario: Scenario) -> Values:
@@ -171,9 +166,9 @@ def _bound_of_costs(scenario: Scenario) -> Values:
 
 
 def _bound(scenario: Scenario) -> Values:
-    servers = servers_of(scenario)
+    servers, gaps = servers_of(scenario), traffic_of(scenario).gaps
     laws = [_phase_law(servers, server) for server in range(servers.count)]
-    yield "preemption_probability", "all", linear_bound(loss_costs(servers.arrivals, laws)).value
+    yield "preemption_probability", "all", linear_bound(loss_costs(gaps, laws)).value
 
 
 def _page_obsolescence(scenario: Scenario) -> Values:

@@ -19,8 +19,8 @@ from analytic.routing.losses import random_loss, survival_at, survival_row
 from analytic.routing.spacing import FIRST_LENGTH, LONGEST, SpacingCosts, falling_part
 from analytic.routing.words import cyclic_distances
 from scenarios.arrays import Array
-from scenarios.processes import ArrivalProcess
-from scenarios.sections import Period, Servers
+from scenarios.model import Gaps
+from scenarios.sections import AccessTime, Period, Servers
 from scenarios.spacing_cost import Fading, Geometric, Power, SpacingCost, Table
 
 _SETTLED = 2.0**-55
@@ -45,14 +45,14 @@ _FAR = 120.0
 """Where the integrand ends: ``x^10 e^-x`` is 1e-31 there."""
 
 
-def spacing_cost(cost: SpacingCost, arrivals: ArrivalProcess, distance: ArrayLike) -> Array:
+def spacing_cost(cost: SpacingCost, arrivals: AccessTime, distance: ArrayLike) -> Array:
     """Mean cost c(n) of a packet that is the n-th after the server's last one.
 
     Parameters
     ----------
     cost : SpacingCost
         By the distance in packets, or in time.
-    arrivals : ArrivalProcess
+    arrivals : Distribution or ArrivalProcess
         By which time goes by; matters only where the cost fades in time.
     distance : array_like of int
         n >= 1.
@@ -84,13 +84,13 @@ def _fading(cost: Fading) -> PhaseLaw:
     return PhaseLaw(np.ones(1), np.array([[-cost.rate]]))
 
 
-def random_spacing_cost(cost: SpacingCost, arrivals: ArrivalProcess, probability: float) -> float:
+def random_spacing_cost(cost: SpacingCost, arrivals: AccessTime, probability: float) -> float:
     """Mean cost ``sum_n p (1 - p)^(n - 1) c(n)`` of the packets of a server that is drawn.
 
     Parameters
     ----------
     cost : SpacingCost
-    arrivals : ArrivalProcess
+    arrivals : Distribution or ArrivalProcess
         Of all packets.
     probability : float
         p > 0, that a packet is sent to the server.
@@ -150,7 +150,7 @@ def geometric_power_mean(exponent: float, probability: float) -> float:
     return within + integral - edge / 2.0 - edge * (exponent / last - decay) / 12.0
 
 
-def mean_spacing_costs(servers: Servers, shares: dict[int, float]) -> dict[int, float]:
+def mean_spacing_costs(servers: Servers, gaps: Gaps, shares: dict[int, float]) -> dict[int, float]:
     """Mean weighted cost of the packets of each server that gets any, under the file's routing.
 
     Parameters
@@ -168,16 +168,16 @@ def mean_spacing_costs(servers: Servers, shares: dict[int, float]) -> dict[int, 
     weights = servers.weight_of_each
     if isinstance(servers.routing, Period):
         return {
-            server: weights[server] * float(spacing_cost(costs[server], servers.arrivals, n).mean())
+            server: weights[server] * float(spacing_cost(costs[server], gaps, n).mean())
             for server, n in cyclic_distances(servers.routing.root).items()
         }
     return {
-        server: weights[server] * random_spacing_cost(costs[server], servers.arrivals, share)
+        server: weights[server] * random_spacing_cost(costs[server], gaps, share)
         for server, share in shares.items()
     }
 
 
-def spacing_costs(servers: Servers) -> SpacingCosts:
+def spacing_costs(servers: Servers, gaps: Gaps) -> SpacingCosts:
     """Costs of packets by their distances, with weights, for any order of the servers.
 
     Parameters
@@ -192,10 +192,10 @@ def spacing_costs(servers: Servers) -> SpacingCosts:
     out its rise would be so much more than any order costs that nothing but rounding is left.
     """
     length = max(FIRST_LENGTH, *(_table_length(cost) for cost in servers.spacing_costs))
-    costs = _tabulated(servers, length)
+    costs = _tabulated(servers, gaps, length)
     while length < LONGEST and not _is_long_enough(costs):
         length *= 2
-        costs = _tabulated(servers, length)
+        costs = _tabulated(servers, gaps, length)
     if not costs.needed:
         return costs
     shares = linear_bound(costs).shares
@@ -212,13 +212,11 @@ def _table_length(cost: SpacingCost) -> int:
     return len(cost.root) + 1 if isinstance(cost, Table) else 1
 
 
-def _tabulated(servers: Servers, length: int) -> SpacingCosts:
+def _tabulated(servers: Servers, gaps: Gaps, length: int) -> SpacingCosts:
     """Tables of one length, each without the rise to which its cost tends there."""
     n = np.arange(1, length + 2, dtype=np.int64)
     pairs = list(zip(servers.weight_of_each, servers.spacing_costs, strict=True))
-    rows: Array = np.array(
-        [weight * spacing_cost(cost, servers.arrivals, n) for weight, cost in pairs]
-    )
+    rows: Array = np.array([weight * spacing_cost(cost, gaps, n) for weight, cost in pairs])
     rises = np.array(servers.final_rises)
     grows = np.isinf(rises)
     rises = np.where(grows, rows[:, -1] - rows[:, -2], rises)
@@ -229,10 +227,10 @@ def _tabulated(servers: Servers, length: int) -> SpacingCosts:
         falling,
         limits,
         base=float(rises.sum()),
-        beyond=tuple(_at(*pair, servers.arrivals) for pair in pairs),
+        beyond=tuple(_at(*pair, gaps) for pair in pairs),
         paid=rows[:, :-1],
         idle=rises,
-        drawn=tuple(_drawn(*pair, servers.arrivals) for pair in pairs),
+        drawn=tuple(_drawn(*pair, gaps) for pair in pairs),
         needed=tuple(np.flatnonzero(grows).tolist()),
     )
 
@@ -246,11 +244,11 @@ def _limit(cost: SpacingCost) -> float:
     return 0.0
 
 
-def _at(weight: float, cost: SpacingCost, arrivals: ArrivalProcess) -> Callable[[int], float]:
+def _at(weight: float, cost: SpacingCost, arrivals: AccessTime) -> Callable[[int], float]:
     return lambda n: weight * float(spacing_cost(cost, arrivals, n))
 
 
-def _drawn(weight: float, cost: SpacingCost, arrivals: ArrivalProcess) -> Callable[[float], float]:
+def _drawn(weight: float, cost: SpacingCost, arrivals: AccessTime) -> Callable[[float], float]:
     """Cost per packet by the share of the packets."""
     return lambda p: p * weight * random_spacing_cost(cost, arrivals, p)
 

@@ -23,8 +23,9 @@ from analytic.machinery.phase_type import PhaseLaw
 from analytic.machinery.transforms import log_transform, matrix_transform
 from analytic.routing.spacing import Entry, Row, SpacingCosts, powers, scaled, tabulated
 from scenarios.arrays import Array
-from scenarios.model import gaps_of
-from scenarios.processes import ArrivalProcess, gap_law
+from scenarios.model import gaps_of, present
+from scenarios.processes import gap_law
+from scenarios.sections import AccessTime
 
 
 def renewal_loss(transform: ArrayLike, distance: ArrayLike) -> Array:
@@ -68,12 +69,12 @@ def map_loss(D0: ArrayLike, D1: ArrayLike, rate: float, distance: ArrayLike) -> 
     return _survival(interval_phases(D0, D1), step, distance)
 
 
-def phase_type_loss(arrivals: ArrivalProcess, service: PhaseLaw, distance: ArrayLike) -> Array:
+def phase_type_loss(arrivals: AccessTime, service: PhaseLaw, distance: ArrayLike) -> Array:
     """Probability ``f(n) = (q ⊗ alpha) A^n e`` that a phase-type service outlasts n gaps.
 
     Parameters
     ----------
-    arrivals : ArrivalProcess
+    arrivals : Distribution or ArrivalProcess
     service : PhaseLaw
         alpha and T.
     distance : array_like of int
@@ -89,7 +90,7 @@ def phase_type_loss(arrivals: ArrivalProcess, service: PhaseLaw, distance: Array
     return _survival(start, over_gap(arrivals, service.generator), distance)
 
 
-def random_loss(arrivals: ArrivalProcess, service: PhaseLaw, probability: float) -> float:
+def random_loss(arrivals: AccessTime, service: PhaseLaw, probability: float) -> float:
     """Fraction of its packets that a server loses to which each packet is sent at random.
 
     The mixture ``sum_n p (1 - p)^(n-1) f(n) = p (q ⊗ alpha) A (I - (1 - p) A)^{-1} e``; with
@@ -97,7 +98,7 @@ def random_loss(arrivals: ArrivalProcess, service: PhaseLaw, probability: float)
 
     Parameters
     ----------
-    arrivals : ArrivalProcess
+    arrivals : Distribution or ArrivalProcess
     service : PhaseLaw
         Of any kind under the preemptive discipline, exponential under the other.
     probability : float
@@ -114,13 +115,13 @@ def random_loss(arrivals: ArrivalProcess, service: PhaseLaw, probability: float)
 
 
 def non_preemptive_loss(
-    arrivals: ArrivalProcess, service: PhaseLaw, distances: Sequence[int], places: int = 0
+    arrivals: AccessTime, service: PhaseLaw, distances: Sequence[int], places: int = 0
 ) -> float:
     """Fraction of its packets that a server loses where those that find no free place are lost.
 
     Parameters
     ----------
-    arrivals : ArrivalProcess
+    arrivals : Distribution or ArrivalProcess
     service : PhaseLaw
     distances : sequence of int
         The server's cyclic distances.
@@ -141,7 +142,7 @@ def non_preemptive_loss(
 
 
 def random_non_preemptive_loss(
-    arrivals: ArrivalProcess, service: PhaseLaw, probability: float, places: int = 0
+    arrivals: AccessTime, service: PhaseLaw, probability: float, places: int = 0
 ) -> float:
     """Fraction of its packets lost by a server that is sent each packet with a probability.
 
@@ -149,7 +150,7 @@ def random_non_preemptive_loss(
 
     Parameters
     ----------
-    arrivals : ArrivalProcess
+    arrivals : Distribution or ArrivalProcess
         Of all packets.
     service : PhaseLaw
     probability : float
@@ -163,13 +164,13 @@ def random_non_preemptive_loss(
 
 
 def loss_costs(
-    arrivals: ArrivalProcess, services: Sequence[PhaseLaw], weights: Sequence[float] | None = None
+    arrivals: AccessTime, services: Sequence[PhaseLaw], weights: Sequence[float] | None = None
 ) -> SpacingCosts:
     """Costs of packets: the probabilities ``f_m(n)`` that a packet is lost, times its weight.
 
     Parameters
     ----------
-    arrivals : ArrivalProcess
+    arrivals : Distribution or ArrivalProcess
     services : sequence of PhaseLaw
         Of each server; under the non-preemptive discipline exponential ones only.
     weights : sequence of float, optional
@@ -202,12 +203,12 @@ def _check_services(services: Sequence[PhaseLaw]) -> None:
             raise ValueError(f"server {server} has the rates {rates}: all must be > 0 and finite")
 
 
-def survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
+def survival_row(arrivals: AccessTime, service: PhaseLaw) -> Row:
     """``f(1), …, f(n)`` as a function of n, ``f(n) = P(S > X_n)``.
 
     Parameters
     ----------
-    arrivals : ArrivalProcess
+    arrivals : Distribution or ArrivalProcess
         X_n is the time of n gaps.
     service : PhaseLaw
         S.
@@ -222,12 +223,12 @@ def survival_row(arrivals: ArrivalProcess, service: PhaseLaw) -> Row:
     return lambda n: start @ powers(step, step.sum(axis=1), n)
 
 
-def survival_at(arrivals: ArrivalProcess, rate: float) -> Entry:
+def survival_at(arrivals: AccessTime, rate: float) -> Entry:
     """``f(n) = E e^(-mu X_n)`` as a function of n, however large.
 
     Parameters
     ----------
-    arrivals : ArrivalProcess
+    arrivals : Distribution or ArrivalProcess
         X_n is the time of n gaps.
     rate : float
         mu.
@@ -246,31 +247,29 @@ def _rate_of(service: PhaseLaw) -> float | None:
     return float(-service.generator[0, 0]) if len(service.start) == 1 else None
 
 
-def gap_matrices(arrivals: ArrivalProcess) -> tuple[Array, Array]:
+def gap_matrices(arrivals: AccessTime) -> tuple[Array, Array]:
     """D0 and D1 of a process with a Markovian form, as every process with dependent gaps has."""
-    matrices = gap_map(gaps_of(arrivals))
-    assert matrices is not None
-    return matrices
+    return present(gap_map(gaps_of(arrivals)))
 
 
-def dependent_gaps(arrivals: ArrivalProcess) -> tuple[Array, Array] | None:
+def dependent_gaps(arrivals: AccessTime) -> tuple[Array, Array] | None:
     """D0 and D1 of a process whose gaps depend on each other; None where they are independent."""
     return gap_map(gaps_of(arrivals)) if gap_law(arrivals) is None else None
 
 
-def arrival_period(arrivals: ArrivalProcess) -> int:
+def arrival_period(arrivals: AccessTime) -> int:
     """Period of the phases at arrivals; 1 where they forget their start, or there are none."""
     matrices = dependent_gaps(arrivals)
     return 1 if matrices is None else embedded_period(*matrices)
 
 
-def phases_at_arrivals(arrivals: ArrivalProcess) -> Array:
+def phases_at_arrivals(arrivals: AccessTime) -> Array:
     """Distribution q of the phase just after an arrival; a single phase for independent gaps."""
     matrices = dependent_gaps(arrivals)
     return np.ones(1) if matrices is None else interval_phases(*matrices)
 
 
-def over_gap(arrivals: ArrivalProcess, generator: Array) -> Array:
+def over_gap(arrivals: AccessTime, generator: Array) -> Array:
     """Transition matrix of the phases (of arrivals, of the service) from arrival to arrival."""
     law = gap_law(arrivals)
     if law is not None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from analytic.index.formula import Condition
 from analytic.index.optimum import NoOptimumError, Optimum
-from analytic.index.page_conditions import accessed_pages, randomized_policy
+from analytic.index.page_conditions import access_law, accessed_pages, randomized_policy
 from analytic.machinery.phase_type import as_phase_type
 from analytic.page_refresh import schedule_bound
 from analytic.routing import conditions
@@ -40,8 +40,7 @@ from analytic.routing.spacing import SpacingCosts
 from analytic.routing.words import Word, are_rotations, primitive_length
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
-from scenarios.processes import gap_law
-from scenarios.sections import Period, Random, Servers
+from scenarios.sections import Period, Random
 from scenarios.spacing_cost import Fading
 from scenarios.text import counted
 
@@ -232,12 +231,12 @@ def routing_costs(scenario: Scenario) -> SpacingCosts:
         As `optimal_routing`.
     """
     _require(scenario, (conditions.has_servers, conditions.all_costs_by_distance))
-    servers = conditions.servers_of(scenario)
+    servers, gaps = conditions.servers_of(scenario), conditions.traffic_of(scenario).gaps
     if servers.spacing_cost is not None:
-        return spacing_costs(servers)
+        return spacing_costs(servers, gaps)
     laws = [as_phase_type(law) for law in servers.laws]
     each = [law for law in laws if law is not None]
-    return loss_costs(servers.arrivals, each, servers.weights)
+    return loss_costs(gaps, each, servers.weights)
 
 
 def template_costs(scenario: Scenario) -> SpacingCosts:
@@ -293,14 +292,14 @@ def optimal_routing(scenario: Scenario) -> Optimum:
     elif isinstance(servers.routing, Random):
         own = Alternative(_OWN, None, costs.at_random(servers.routing.root))
     measure = "routing_cost" if servers.is_costed else "preemption_probability"
-    return _optimum(best_word(costs, known=_words(own)), own, _steps_of(servers), measure=measure)
+    return _optimum(best_word(costs, known=_words(own)), own, _steps_of(scenario), measure=measure)
 
 
-def _steps_of(servers: Servers) -> int:
+def _steps_of(scenario: Scenario) -> int:
     """Period of the arrivals where it makes a difference: to losses, and to what fades in time."""
-    costs = servers.spacing_costs
+    costs = conditions.servers_of(scenario).spacing_costs
     matters = not costs or any(isinstance(cost, Fading) for cost in costs)
-    return arrival_period(servers.arrivals) if matters else 1
+    return arrival_period(conditions.traffic_of(scenario).gaps) if matters else 1
 
 
 def optimal_template(scenario: Scenario) -> Optimum:
@@ -341,7 +340,7 @@ def smooth_bound_of_pages(scenario: Scenario) -> float:
 
     -inf for access times that depend on each other.
     """
-    law = gap_law(conditions.accesses(scenario))
+    law = access_law(scenario)
     accessed = accessed_pages(scenario)
     if law is None or not np.any(accessed.change_rates * accessed.weights > 0):
         return -math.inf

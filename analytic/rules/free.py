@@ -63,10 +63,9 @@ def unwritten(scenario: Scenario) -> str | None:
         return "free switching does not go with robots.environment"
     order, phases, _, _ = size_of(scenario.with_("activation", None))
     assert scenario.robots is not None
-    assert scenario.buffer is not None
     if order > 1 and scenario.robots.deliveries is None:
         return "access times have phases, which a rule sees of robots.deliveries only"
-    seen = seen_phases(scenario.buffer.service)
+    seen = seen_phases(conditions.buffer_of(scenario).service)
     if phases != (1 if seen is None else len(seen.alpha)):
         return "a rule sees the phases of phase-type, hyperexponential and Erlang services only"
     return None

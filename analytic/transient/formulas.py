@@ -32,7 +32,7 @@ from analytic.transient.recovery import recovery_time
 from analytic.transient.rounds import PagesInOrder, PagesInRounds
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.timeline import observation_times, pieces
+from scenarios.timeline import observation_times
 
 _MOST_RATES = 2 * 10**7
 """Transitions between states up to which a chain is followed: about 1 GB."""
@@ -171,16 +171,15 @@ def pages_seen(scenario: Scenario) -> PagesFollowed:
     """The pages of a scenario that meets those conditions, followed to the horizon."""
     run = scenario.run
     times = observation_times(run)
-    timeline = pieces(scenario, 0.0, run.horizon)
     stops = stops_of(times, run.warmup, run.horizon)
-    segments = pages_over_time(scenario).follow(timeline, stops)
+    segments = pages_over_time(scenario).follow(scenario.model.timeline, stops)
     return pages_followed(segments, scenario, times, (run.warmup, run.horizon))
 
 
 def _pages_window(scenario: Scenario) -> Values:
     """Time averages; a file with prices has its control cost, too."""
     seen = pages_seen(scenario)
-    window = scenario.run.horizon - scenario.run.warmup
+    window = scenario.run.window
     weighted = float(page_weights_of(scenario) @ seen.stale_time) / window
     yield "weighted_obsolescence", None, weighted
     yield from page_rows(scenario, "obsolescence_rate", seen.stale_time / window)
@@ -209,8 +208,7 @@ def index_not_followed(scenario: Scenario) -> str | None:
 
 
 def _crawling(scenario: Scenario) -> Values:
-    run = scenario.run
-    delivered = followed(scenario).window.delivered / (run.horizon - run.warmup)
+    delivered = followed(scenario).window.delivered / scenario.run.window
     yield from page_rows(scenario, "crawl_rate", accessed_pages(scenario).shares * delivered)
 
 
@@ -242,16 +240,14 @@ def followed(scenario: Scenario) -> Followed:
     run = scenario.run
     times = observation_times(run)
     stops = stops_of(times, run.warmup, run.horizon)
-    timeline = pieces(scenario, 0.0, run.horizon)
-    segments = list(queue.follow(queue.start(), timeline, stops))
+    segments = list(queue.follow(queue.start(), scenario.model.timeline, stops))
     capacity = conditions.buffer_of(scenario).capacity
     columns = queue_columns(segments, times, run.observe or math.nan, capacity)
     return Followed(columns, total(segments, run.warmup, run.horizon))
 
 
 def _window(scenario: Scenario) -> Values:
-    run = scenario.run
-    return list(window_rows(followed(scenario).window, run.horizon - run.warmup))
+    return list(window_rows(followed(scenario).window, scenario.run.window))
 
 
 def _cost(scenario: Scenario) -> Values:
@@ -259,17 +255,14 @@ def _cost(scenario: Scenario) -> Values:
 
 
 def _cost_to_the_index(scenario: Scenario) -> Values:
-    run = scenario.run
     stale = page_weights_of(scenario) @ pages_seen(scenario).stale_time
-    cost = scenario.prices.staleness * float(stale) / (run.horizon - run.warmup)
+    cost = scenario.prices.staleness * float(stale) / scenario.run.window
     yield "control_cost", None, _cost_of_queue(scenario) + cost
 
 
 def _cost_of_queue(scenario: Scenario) -> float:
     """The prices of what the queue does, times how much of it there is per unit time."""
-    run = scenario.run
-    sums = followed(scenario).window
-    window = run.horizon - run.warmup
+    sums, window = followed(scenario).window, scenario.run.window
     rates = {"lost": sums.lost / window, "obsolete": sums.obsolete / window}
     others = {
         "starvation": float(sums.levels[0]) / window,

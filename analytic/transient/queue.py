@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analytic.index.conditions import buffer_and_robots, fleet_of
+from analytic.index.conditions import buffer_and_robots, buffer_of, fleet_of
 from analytic.indexing_queue.chain import QueueChain, rate_entries
-from analytic.indexing_queue.marginals import fate_rates, marginals_of, mean_active
+from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of, mean_active
 from analytic.indexing_queue.measures import chain_under, servers_chain_of
 from analytic.indexing_queue.several_servers import ServersChain, rates_of_fates, server_entries
 from analytic.machinery.active_robots import most_active, robots_at
@@ -28,7 +28,7 @@ from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.choices import class_sizes, combinations
-from scenarios.timeline import Piece, pieces
+from scenarios.timeline import Piece
 
 
 class Sums(NamedTuple):
@@ -157,7 +157,7 @@ class QueueOverTime:
         """The chain while the settings of a piece are in force; built once for all such pieces."""
         key = replace(settings, begin=0.0, end=0.0, change_factor=1.0, query_factor=1.0)
         if key not in self._rules:
-            several = self.scenario.buffer is not None and self.scenario.buffer.servers > 1
+            several = buffer_of(self.scenario).servers > 1
             of_settings = servers_chain_of if several else chain_under
             self._rules[key] = Rules(of_settings(self.scenario, key), self.scenario.run.horizon)
         return self._rules[key]
@@ -167,7 +167,7 @@ class QueueOverTime:
         scenario = self.scenario
         _, robots = buffer_and_robots(scenario)
         fleet = fleet_of(scenario)
-        states = self.rules(pieces(scenario, 0.0, scenario.run.horizon)[0]).generator.shape[0]
+        states = self.rules(scenario.model.timeline[0]).generator.shape[0]
         row = np.zeros(states)
         if isinstance(scenario.activation, Switching):
             law = start_of_environment(fleet)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from analytic.index.conditions import fleet_of
 from analytic.index.page_conditions import access_law, accessed_pages
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.transforms import exc, mean_time
@@ -18,6 +19,7 @@ from analytic.transient.pages import PageSegment, active_robots, between
 from scenarios import Scenario
 from scenarios.accessing.policy import Indices, Planned
 from scenarios.arrays import Array
+from scenarios.model import present
 from scenarios.page_data import access_shares
 from scenarios.timeline import Piece
 
@@ -64,8 +66,7 @@ class PagesInOrder:
     def __init__(self, scenario: Scenario) -> None:
         accessed = accessed_pages(scenario)
         assert isinstance(accessed.policy, Planned)
-        law = access_law(scenario)
-        assert law is not None
+        law = present(access_law(scenario))
         self._rates = accessed.change_rates
         self._time = mean_time(law)
         self._robots = most_active(scenario)
@@ -132,12 +133,11 @@ class PagesInRounds:
 
     def __init__(self, scenario: Scenario) -> None:
         accessed = accessed_pages(scenario)
-        law = access_law(scenario)
-        assert law is not None
+        law = present(access_law(scenario))
         self._rates = accessed.change_rates
         self._time = mean_time(law)
         self._robots = most_active(scenario)
-        self._hits = accessed.shares * (1.0 - accessed.robots.failure_probability)
+        self._hits = accessed.shares * (1.0 - fleet_of(scenario).failure_probability)
 
     def follow(self, timeline: Sequence[Piece], stops: Sequence[float]) -> Iterator[PageSegment]:
         """The segments between all changes and stops, one after the other."""

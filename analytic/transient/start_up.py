@@ -37,6 +37,7 @@ from scenarios.activation import Switching
 from scenarios.arrays import Array
 from scenarios.laws import Law
 from scenarios.measures import Subject
+from scenarios.model import Gaps
 from scenarios.page_data import (
     access_cycle,
     change_rates,
@@ -45,8 +46,8 @@ from scenarios.page_data import (
     realised_shares,
 )
 from scenarios.page_groups import group_names, largest_in_groups, only_sums
-from scenarios.processes import ArrivalProcess, Map, Mmpp
-from scenarios.sections import AccessTime, Pages
+from scenarios.processes import Map, Mmpp
+from scenarios.sections import Pages
 from scenarios.text import shortened
 
 START_LEFT = 10
@@ -185,8 +186,8 @@ def _warm_up_needs(scenario: Scenario) -> list[WarmUpNeed]:
         if (environment := scenario.robots.environment) is not None:
             name = "the relaxation time of the robots' environment"
             known.append(WarmUpNeed(name, relaxation_time(np.array(environment.Q))))
-    if scenario.servers is not None:
-        known += _relaxation("the relaxation time of the arrivals", scenario.servers.arrivals)
+    if (traffic := scenario.model.traffic) is not None:
+        known += _relaxation("the relaxation time of the arrivals", traffic.gaps)
     return [*known, *_accesses(scenario)]
 
 
@@ -212,8 +213,8 @@ def _large_queue(scenario: Scenario) -> WarmUpNeed:
 @lru_cache(maxsize=8)
 def _time_to_settle(scenario: Scenario) -> float | None:
     """That of the exact course of a small queue, from the start on."""
-    buffer = scenario.buffer
-    if buffer is None or buffer.servers > 1 or not is_covered((*QUEUE, _small), scenario):
+    queue = scenario.model.queue
+    if queue is None or queue.servers > 1 or not is_covered((*QUEUE, _small), scenario):
         return None
     try:
         return settling_time(QueueOverTime(scenario), _OFF)
@@ -234,12 +235,12 @@ def _oldest_page(scenario: Scenario) -> Iterator[WarmUpNeed]:
     The numbers of pages forget the start sooner than their ages do: under "lifo" the page at the
     bottom is served when the busy period ends.
     """
-    buffer, queue = scenario.buffer, scenario.model.queue
-    if buffer is None or queue is None or queue.discipline.is_ordered:
+    queue = scenario.model.queue
+    if queue is None or queue.discipline.is_ordered:
         return
     stays = stays_of(scenario)
     if stays is not None and math.isfinite(stays.longest):
-        sojourns = _SOJOURNS if buffer.sojourn_quantiles else _SOJOURNS[:2]
+        sojourns = _SOJOURNS if queue.sojourn_quantiles else _SOJOURNS[:2]
         measures = (*sojourns, *(_STALENESS if scenario.pages else ()), "control_cost")
         yield WarmUpNeed("the longest stay of a waiting page", stays.longest, measures=measures)
 
@@ -298,7 +299,7 @@ def remembered_starts(scenario: Scenario) -> list[WarmUpNeed]:
     return [each for each in _warm_up_needs(scenario) if warmup * _ONCE < each.long_enough]
 
 
-def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Iterator[WarmUpNeed]:
+def _relaxation(name: str, process: Gaps) -> Iterator[WarmUpNeed]:
     """That of the phase of a process, where it has one and forgets it."""
     if not isinstance(process, Map | Mmpp):
         return
@@ -311,7 +312,7 @@ def _relaxation(name: str, process: AccessTime | ArrivalProcess | None) -> Itera
 
 def _accesses(scenario: Scenario) -> Iterator[WarmUpNeed]:
     """Times between accesses of pages, and to the first change of a page without accesses."""
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     if scenario.pages is None or policy is None or resolved_frequencies(scenario) is not None:
         return
     if isinstance(policy, IndexPolicy):
@@ -347,8 +348,8 @@ def _accesses(scenario: Scenario) -> Iterator[WarmUpNeed]:
 
 def _delivered_per_slot(scenario: Scenario) -> float:
     """Share of the slots of a list whose pages robots do not give up."""
-    failure = scenario.robots.failure if scenario.robots else None
-    return 1.0 if failure is None else 1.0 - failure.probability ** (failure.retries + 1)
+    failing = scenario.model.fleet.failing if scenario.model.fleet else None
+    return 1.0 if failing is None else 1.0 - failing.given_up
 
 
 def _called(pages: Pages, page: int) -> str:
@@ -361,13 +362,14 @@ def _left_of_long_times(scenario: Scenario) -> float:
 
     In the long run some of them have begun long ago; at the start all of them begin.
     """
-    laws: list[object] = [] if scenario.buffer is None else [scenario.buffer.service]
+    queue = scenario.model.queue
+    laws: list[object] = [] if queue is None else [queue.service]
     if scenario.robots is not None:
         laws += [each.law for each in fleet_of(scenario).classes]
     heavy = [each for each in laws if isinstance(each, Law) and math.isfinite(each.tail_index)]
     run = scenario.run
     area = sum(residual_area(law, run.warmup, run.horizon) for law in heavy)
-    return min(area / (run.horizon - run.warmup), 1.0)
+    return min(area / run.window, 1.0)
 
 
 class StartShifts:
@@ -388,7 +390,7 @@ class StartShifts:
         run = scenario.run
         memories = remembered_starts(scenario)
         self._warmup = run.warmup
-        self._window = run.horizon - run.warmup
+        self._window = run.window
         self._switched = isinstance(scenario.activation, Switching)
         self._unknown = {
             measure for each in memories if math.isinf(each.time) for measure in each.measures

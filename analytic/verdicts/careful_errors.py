@@ -13,7 +13,7 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.measures import MEASURES, Subject
 from scenarios.page_groups import is_tenth
-from scenarios.rare import dispersion
+from scenarios.rare import share_dispersion
 from scenarios.results import Estimate, Results
 
 _PAGE_RATES = ("arrival_rate", "loss_rate", "throughput")
@@ -154,7 +154,7 @@ def _errors_of_shares(
     commoner &= share > 0.5
     share, seen = np.where(commoner, 1.0 - share, share), np.where(commoner, 1.0 - seen, seen)
     known = np.where(np.array(samples) > 0, samples, 1.0)
-    spread = dispersion(np.maximum(seen, 0.0), error, known)
+    spread = share_dispersion(np.maximum(seen, 0.0), error, known)
     least = np.sqrt(spread) * np.sqrt(np.maximum(share, 0.0))  # of no share so small that it is 0
     errors: Array = np.where(least > error, least, error)
     return errors

@@ -27,7 +27,7 @@ from analytic.verdicts.significance import (
 from scenarios import Results, Scenario
 from scenarios.arrays import Array
 from scenarios.law_points import Law
-from scenarios.rare import dispersion
+from scenarios.rare import share_dispersion
 
 LAW_TOLERANCE = 0.01
 """Largest difference of two distribution functions that still counts as agreement."""
@@ -268,7 +268,7 @@ def _shares(below: Array, total: Array, predicted: Array) -> tuple[Array, Array]
     errors = np.maximum(own, np.sqrt(predicted * (1 - predicted) / sample))
     rarer = np.minimum(predicted, 1 - predicted)
     seen = np.where(predicted > 0.5, 1 - estimated, estimated)
-    return estimated, np.maximum(errors, np.sqrt(dispersion(seen, errors, sample) * rarer))
+    return estimated, np.maximum(errors, np.sqrt(share_dispersion(seen, errors, sample) * rarer))
 
 
 def _judged(

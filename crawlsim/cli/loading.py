@@ -89,7 +89,7 @@ def leaves_something_open(scenario: Scenario) -> bool:
     ----------
     scenario : Scenario
     """
-    accessing = scenario.robots.accessing if scenario.robots else None
+    accessing = scenario.model.accessing
     return (
         (accessing is not None and accessing.unresolved is not None)
         or isinstance(scenario.activation, Optimal)

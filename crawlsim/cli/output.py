@@ -29,7 +29,6 @@ from scenarios.measures import MEASURES, Subject
 from scenarios.page_data import change_rates
 from scenarios.page_groups import QUANTILES, followed_pages, only_sums
 from scenarios.text import counted, half_width, number
-from scenarios.timeline import pieces
 
 if TYPE_CHECKING:
     from analytic import Comparison, Course, LawComparison, NotApplicable, Prediction
@@ -409,7 +408,7 @@ def _with_half(estimate: float, half: float) -> str:
 
 def _ends_of_settings(scenario: Scenario) -> list[float]:
     """When one of the interventions begins or ends."""
-    return [piece.end for piece in pieces(scenario, 0.0, scenario.run.horizon)]
+    return [piece.end for piece in scenario.model.timeline]
 
 
 def _shown_times(times: Array, ends: Sequence[float], most: int) -> list[int]:

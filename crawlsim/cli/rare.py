@@ -23,7 +23,7 @@ from crawlsim.cli.options import (
 from crawlsim.cli.output import progress_bar
 from crawlsim.cli.tables import print_json, warn
 from crawlsim.cli.workers import workers
-from scenarios import Scenario, ScenarioError
+from scenarios import ScenarioError
 from scenarios.text import counted
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def rare(
     Simulated paths are split where the buffer fills up, so that every level is seen about equally
     often; what was seen counts so much less.
     """
+    from analytic import exact_values
     from sim.splitting import rare_losses
 
     if len(sources) > 1:
@@ -95,24 +96,12 @@ def rare(
             f"{counted(found.replications, 'replication')}, but {reached:.2g}; raise "
             "--max-replications"
         )
-    exact = _exact(scenario)
+    exact, _ = exact_values(scenario).get(("loss_probability", None), (None, ""))
     verdict = None if exact is None else _verdict(found, exact)
     if as_json:
         print_json(found.record() | {"exact": exact, "verdict": verdict})
     else:
         _show(found, exact, verdict)
-
-
-def _exact(scenario: Scenario) -> float | None:
-    """The loss probability by formula, where one gives it exactly."""
-    from analytic import predict
-
-    values = [
-        each.value
-        for each in predict(scenario)[0]
-        if each.measure == "loss_probability" and each.kind == "exact"
-    ]
-    return values[0] if values else None
 
 
 def _allowed(found: RareLosses) -> float:

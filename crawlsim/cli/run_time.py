@@ -207,16 +207,15 @@ def say_in_advance(scenario: Scenario, precision: Any, options: RunOptions, labe
 
 def _expected(scenario: Scenario, name: str) -> float | None:
     """Pages counted in the window of a replication, where a formula says so and they are rare."""
-    from analytic import predict
+    from analytic import exact_values
 
     if name not in _COUNTED or scenario.buffer is None:
         return None
-    values = {row.measure: row.value for row in predict(scenario)[0] if row.kind == "exact"}
-    share = values.get(_COUNTED[name])
-    arrivals = values.get("arrival_rate")
-    if share is None or arrivals is None or share > _RARE:
+    values = exact_values(scenario)
+    share, arrivals = values.get((_COUNTED[name], None)), values.get(("arrival_rate", None))
+    if share is None or arrivals is None or share[0] > _RARE:
         return None
-    return share * arrivals * (scenario.run.horizon - scenario.run.warmup)
+    return share[0] * arrivals[0] * scenario.run.window
 
 
 def _duration(seconds: float) -> str:

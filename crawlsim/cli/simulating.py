@@ -173,7 +173,7 @@ def simulate_as_asked(
 def _corrected(results: Results) -> Results:
     """The results with control variates; a warning where there are none."""
     from sim.estimates import controlled
-    from sim.estimates.controlled import LEAST_REPLICATIONS
+    from sim.estimates.controls import LEAST_REPLICATIONS
 
     corrected = controlled(results)
     if not corrected.variance_ratios:
@@ -202,7 +202,7 @@ def _warn_of_short_warmup(scenario: Scenario) -> None:
 
 
 def _warn_of_pages_left_out(scenario: Scenario) -> None:
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     if scenario.pages is None or not isinstance(policy, GoldenRatio):
         return
     if count := policy.without_slot(access_shares(policy, scenario.pages)):

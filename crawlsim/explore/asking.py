@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
 from crawlsim.explore.lesson import Opened
-from crawlsim.explore.sides import Sides, sides_of
+from crawlsim.explore.simulated_and_assumed import Sides, sides_of
 from scenarios import Scenario, ScenarioError
 from scenarios.base import listed, one_of
 from scenarios.files import parse_value

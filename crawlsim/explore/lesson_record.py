@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from crawlsim.explore.asking import Asked
-from crawlsim.explore.sides import value_at
+from crawlsim.explore.simulated_and_assumed import value_at
 from crawlsim.explore.typeset import formula_record
 from scenarios.files import value_text
 from scenarios.measures import MEASURES

@@ -22,8 +22,8 @@ from crawlsim.explore.theory import Key
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.accessing.policy import Periodic
 from scenarios.arrays import Array
+from scenarios.model import present
 from scenarios.page_data import access_cycle
-from scenarios.processes import gap_law
 from scenarios.results import Columns, Rows
 from scenarios.sections import Period
 from sim import compiled_engine, simpy_engine
@@ -235,28 +235,25 @@ def ends_count(scenario: Scenario) -> bool:
     """
     if not is_regular(scenario):
         return False
-    cycles = (scenario.run.horizon - scenario.run.warmup) / _cycle_time(scenario)
+    cycles = scenario.run.window / _cycle_time(scenario)
     return abs(cycles - round(cycles)) > _PART * cycles
 
 
 def _cycle_time(scenario: Scenario) -> float:
     """Time after which a system that goes by the clock begins anew."""
-    if scenario.servers is not None:
-        gap = gap_law(scenario.servers.arrivals)
+    if scenario.servers is not None and scenario.model.traffic is not None:
+        gap = scenario.model.traffic.law
         routing = scenario.servers.routing
         slots = len(routing.root) if isinstance(routing, Period) else 1
     else:
-        robots, fleet = scenario.robots, scenario.model.fleet
-        assert robots is not None
-        assert fleet is not None
+        robots, fleet = present(scenario.robots), present(scenario.model.fleet)
         gap = fleet.law
         policy = robots.accessing
         slots = 1
         if isinstance(policy, Periodic) and scenario.pages is not None:
             length = len(access_cycle(policy, scenario.pages))
             slots = length // math.gcd(length, robots.available)
-    assert gap is not None
-    return slots * float(draws_and_mean(gap)[1])
+    return slots * float(draws_and_mean(present(gap))[1])
 
 
 def _without_ends(block: Columns) -> Columns:

@@ -13,7 +13,7 @@ from analytic.verdicts.crosscheck import Sight, look_at_predictions
 from crawlsim.explore.always_valid import errors_to_each_side
 from crawlsim.explore.lesson import Opened
 from crawlsim.explore.live import LEVEL, Look, Run
-from crawlsim.explore.sides import Difference
+from crawlsim.explore.simulated_and_assumed import Difference
 from crawlsim.explore.theory import Exact, Key, Theory
 from scenarios import ScenarioError
 from sim.estimates.paired import paired_difference

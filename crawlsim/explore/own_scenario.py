@@ -16,7 +16,7 @@ from crawlsim.explore.lesson import (
     Opened,
     lesson_from,
 )
-from crawlsim.explore.sides import in_words, value_at
+from crawlsim.explore.simulated_and_assumed import in_words, value_at
 from scenarios import Scenario, load
 from scenarios.activation import Free, Levels
 from scenarios.files import read_entries

@@ -37,7 +37,7 @@ from crawlsim.explore.lesson_record import knob_records, lesson_record
 from crawlsim.explore.live import Run, require_short, simulate_some
 from crawlsim.explore.live_verdict import Watched, event_record
 from crawlsim.explore.replay import csv_of, replay
-from crawlsim.explore.sides import Sides
+from crawlsim.explore.simulated_and_assumed import Sides
 from crawlsim.explore.theory import Theory, theory_of
 from crawlsim.explore.typeset import formula_record
 from crawlsim.explore.world import MOST_EVENTS, Worlds

@@ -12,7 +12,7 @@ from analytic import FORMULAS
 from analytic.index.notation import symbols_of, tokens_of
 from crawlsim.explore.lesson import PLACE, Formula
 from crawlsim.explore.mathml import mathml
-from crawlsim.explore.sides import value_at
+from crawlsim.explore.simulated_and_assumed import value_at
 from crawlsim.explore.theory import Key, Theory
 from scenarios import Scenario
 from scenarios.measures import MEASURES, Subject

@@ -20,7 +20,7 @@ from scenarios.interventions import FACTORS
 from scenarios.model import Never, Queue
 from scenarios.sections import Pages, Robots
 from scenarios.text import counted
-from scenarios.timeline import Piece, pieces
+from scenarios.timeline import Piece
 from sim import simpy_engine
 from sim.buffer import Buffer, Item
 from sim.event_log import Row
@@ -222,7 +222,7 @@ def _queue(queue: Queue) -> dict[str, Any]:
 
 def _changes_of_settings(scenario: Scenario) -> Iterator[dict[str, Any]]:
     """When something is other than usual, and what."""
-    for each in pieces(scenario, 0.0, scenario.run.horizon):
+    for each in scenario.model.timeline:
         if text := ", ".join(_other_than_usual(each)):
             yield {"begin": each.begin, "end": each.end, "text": text}
 

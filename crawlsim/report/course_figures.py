@@ -11,7 +11,7 @@ from analytic.verdicts.crosscheck import Comparison
 from crawlsim.report.drawing import SIMULATED, THEORY, legend_above, panel, plain
 from crawlsim.report.words import with_unit
 from scenarios import Results, Scenario
-from scenarios.timeline import Piece, pieces
+from scenarios.timeline import Piece
 
 SHOWN = (
     "mean_in_system",
@@ -111,6 +111,6 @@ def interventions_in_words(scenario: Scenario) -> str:
 
 def _changed(scenario: Scenario) -> Iterator[Piece]:
     """Stretches in which an intervention is in force."""
-    for piece in pieces(scenario, 0.0, scenario.run.horizon):
+    for piece in scenario.model.timeline:
         if not Piece(piece.begin, piece.end).continued_by(piece):
             yield piece

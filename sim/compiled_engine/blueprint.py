@@ -21,7 +21,7 @@ from sim.compiled_engine.random_numbers import (
     rows_of_robots,
 )
 from sim.compiled_engine.seeding import Streams
-from sim.layout import (
+from sim.engine_inputs import (
     laws_of_robots,
     places_of_robots,
     robots_at_levels,
@@ -63,10 +63,13 @@ class Blueprint:
     """
 
     def __init__(self, scenario: Scenario, points: LawPoints | None) -> None:
+        fleet = scenario.model.fleet
         assert scenario.robots is not None  # only servers and probing do without
+        assert fleet is not None
         self.scenario = scenario
         self.points = points
         self._robots = scenario.robots
+        self._may_fail = fleet.failing is not None
         self.heard = places_of_robots(scenario)
         self._batch = largest_batch(scenario.robots)
         needed = rules.LOOKAHEAD if robots_may_wait(scenario) else self._batch
@@ -80,7 +83,7 @@ class Blueprint:
         self.is_queue = self._find_whether_queue()
 
     def _find_whether_refreshed(self) -> bool:
-        plain = self._robots.host_spacing is None and self._robots.failure is None
+        plain = self._robots.host_spacing is None and not self._may_fail
         return self.scenario.buffer is None and len(self.heard) == 1 and plain
 
     def _find_whether_queue(self) -> bool:
@@ -92,7 +95,7 @@ class Blueprint:
         never_rest = robots.deliveries is None and not isinstance(
             scenario.activation, Free | Switching
         )
-        plain = robots.failure is None and robots.environment is None
+        plain = not self._may_fail and robots.environment is None
         drawn = not self.parts.service.tracked
         return never_rest and plain and queue.discipline.is_ordered and queue.servers == 1 and drawn
 
@@ -101,7 +104,7 @@ class Blueprint:
         rows: list[Rows] = []
         for gaps, robots in self._laws:
             rows += rows_of_robots(gaps, streams, "access", robots)
-        if self._robots.failure is not None:
+        if self._may_fail:
             rows += rows_of_robots(_UNIFORM, streams, "failure", list(self.heard))
         in_all = sum(len(each.states) for each in rows)
         return RandomNumbers(rows, np.ones(in_all, dtype=np.int64))

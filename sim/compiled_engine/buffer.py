@@ -173,7 +173,7 @@ def complete_service(world: World, service: Any, now: float) -> None:
     if state.oldest == NONE:
         set_alarm(world.service.ends, server, np.inf)
     else:
-        slot = state.newest if buffer.fixed.newest_first else state.oldest
+        slot = rules.next_in_line(buffer.fixed.order, state.oldest, state.newest)
         leave(buffer, slot)
         following = items[slot]
         served.entered = following.entered

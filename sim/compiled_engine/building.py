@@ -43,9 +43,7 @@ from sim.compiled_engine.world import (
     record,
 )
 from sim.draws import stationary_phases
-from sim.law_counter import table_of
-from sim.laws.phase_type import parameters
-from sim.layout import (
+from sim.engine_inputs import (
     buffer_flags,
     end_of_run,
     fates_that_occur,
@@ -65,6 +63,8 @@ from sim.layout import (
     told_apart,
     top_level,
 )
+from sim.law_counter import table_of
+from sim.laws.phase_type import parameters
 from sim.speeds import Speed, speed_over_time
 
 _REFRESHED = [
@@ -151,7 +151,7 @@ def copied(parts: Any) -> Any:
 
 
 def _service(scenario: Scenario) -> Service:
-    servers = scenario.buffer.servers if scenario.buffer else 1
+    servers = scenario.model.queue.servers if scenario.model.queue else 1
     state = record(begin=0.0, elapsed=0.0, phase=0, last=False)
     start, means, jumps = np.zeros(0), np.zeros(0), np.zeros((0, 0))
     phases = service_by_phase(scenario)
@@ -164,7 +164,7 @@ def _service(scenario: Scenario) -> Service:
 
 def _service_times_of_pages(scenario: Scenario) -> Any:
     """How long the indexing of each page takes; no entries where the time is drawn."""
-    service = scenario.buffer.service if scenario.buffer else None
+    service = scenario.model.queue.service if scenario.model.queue else None
     if not isinstance(service, PageSize) or scenario.pages is None:
         return np.zeros(0)
     return np.array(page_service_times(service, scenario.pages))
@@ -259,7 +259,7 @@ def _robots(scenario: Scenario, heard: Mapping[int, int]) -> Robots:
     means = np.zeros((0, 0))
     following = np.zeros((0, 0, 0))
     joint = scenario.robots.deliveries if scenario.robots else None
-    failure = scenario.robots.failure if scenario.robots else None
+    failing = scenario.model.fleet.failing if scenario.model.fleet else None
     if joint is not None:
         modes = modes_of(joint, rule)
         used = [*range(len(modes))] if isinstance(rule, Free) else modes_in_use(scenario)
@@ -279,9 +279,9 @@ def _robots(scenario: Scenario, heard: Mapping[int, int]) -> Robots:
             mode=first,
             phase=0,
             next_event=np.inf,
-            failing=failure is not None,
-            failure_probability=failure.probability if failure else 0.0,
-            retries=failure.retries if failure else 0,
+            failing=failing is not None,
+            failure_probability=failing.probability if failing else 0.0,
+            retries=failing.retries if failing else 0,
         ),
         ends=new_alarms(fleet),
         idle=new_alarms(fleet),

@@ -8,6 +8,7 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.laws import Exponential
+from scenarios.model import present
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
@@ -15,8 +16,8 @@ from sim.compiled_engine.random_numbers import RandomNumbers, Rows, rows_of, row
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.service import take
 from sim.compiled_engine.world import Times, record
+from sim.engine_inputs import laws_of_robots, places_of_robots
 from sim.event_rate import require_a_short_list
-from sim.layout import laws_of_robots, places_of_robots
 from sim.page_set import NEVER_FETCHED, births_of, mean_at_start
 from sim.tally import PageSetTally, Tally
 
@@ -99,7 +100,7 @@ def simulate_page_set(scenario: Scenario, replication: int, seed: int) -> Tally:
     rows = _rows(scenario, own, births)
     robots = sum(len(each.states) for each in rows) - ACCESS
     needs = np.ones(ACCESS + robots, dtype=np.int64)
-    needs[DISCOVERY] = scenario.page_set.discovery != "at-birth"
+    needs[DISCOVERY] = scenario.page_set.delay is not None
     random_numbers = RandomNumbers(rows, needs)
     pages = _new_page_set(scenario, robots, at_start, random_numbers)
     streams = own.stream("change"), own.stream("accessing")
@@ -109,7 +110,7 @@ def simulate_page_set(scenario: Scenario, replication: int, seed: int) -> Tally:
             require_a_short_list(scenario, len(pages.page))
         random_numbers.refill()
         pages = _with_room(pages)
-    window = run.horizon - run.warmup
+    window = run.window
     counted = PageSetTally(**{name: getattr(pages.counted, name).item() for name in _COUNTED})
     tally = Tally(
         window=window,
@@ -121,14 +122,11 @@ def simulate_page_set(scenario: Scenario, replication: int, seed: int) -> Tally:
 
 
 def _rows(scenario: Scenario, own: Streams, births: Any) -> list[Rows]:
-    section, robots = scenario.page_set, scenario.robots
-    assert section is not None
-    assert robots is not None
-    delay = _UNIT if isinstance(section.discovery, str) else section.discovery
+    section = present(scenario.page_set)
     rows = [
         rows_of(births_of(section), births),
         rows_of(section.lifetime, own.stream("lifetime")),
-        rows_of(delay, own.stream("discovery")),
+        rows_of(section.delay or _UNIT, own.stream("discovery")),
     ]
     for law, those in laws_of_robots(scenario, places_of_robots(scenario)):
         rows += rows_of_robots(law, own, "access", those)
@@ -138,10 +136,7 @@ def _rows(scenario: Scenario, own: Streams, births: Any) -> list[Rows]:
 def _new_page_set(
     scenario: Scenario, robots: int, at_start: int, random_numbers: RandomNumbers
 ) -> PageSet:
-    section, run = scenario.page_set, scenario.run
-    assert section is not None
-    assert scenario.robots is not None
-    assert scenario.robots.accessing is not None
+    section, run = present(scenario.page_set), scenario.run
     room = max(_FEWEST, 2 * at_start)
     rate = section.change_rate
     zero = PageSetTally(0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -158,8 +153,8 @@ def _new_page_set(
             warmup=run.warmup,
             horizon=run.horizon,
             mean_change=1.0 / rate if rate else np.inf,
-            drawn=scenario.robots.accessing.policy == "randomized",
-            delay=section.discovery != "at-birth",
+            drawn=present(scenario.model.accessing).policy == "randomized",
+            delay=section.delay is not None,
             at_once=section.first_access == "at-once",
             waiting=0,
             head=0,

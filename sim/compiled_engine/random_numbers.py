@@ -351,7 +351,7 @@ def repeated_pages(scenario: Scenario, fewest: int) -> Repeated | None:
     on it.
     """
     section = scenario.pages
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     if section is None or policy is None:
         return Repeated(np.full(1, -1), fewest)
     cycle = access_cycle(policy, section) if isinstance(policy, Periodic) else None
@@ -362,9 +362,8 @@ def repeated_pages(scenario: Scenario, fewest: int) -> Repeated | None:
 
 def pages_ahead(scenario: Scenario, stream: Any, fewest: int) -> PagesAhead:
     """The same pages, where they are drawn, or the list is long."""
+    policy = scenario.model.accessing
     assert scenario.pages is not None
-    assert scenario.robots is not None
-    policy = scenario.robots.accessing
     assert policy is not None
     if isinstance(policy, Periodic):
         return PagesAhead(_pieces_of(access_cycle(policy, scenario.pages)), fewest)

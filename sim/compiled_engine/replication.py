@@ -21,11 +21,11 @@ from sim.compiled_engine.queue import advance_queue
 from sim.compiled_engine.random_numbers import pages_ahead
 from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
-from sim.compiled_engine.world import Buffer, Course, Pages, World
+from sim.compiled_engine.world import Buffer, Course, World
 from sim.draws import drawn_phase
+from sim.engine_inputs import end_of_run
 from sim.environment import Path, draw_path
 from sim.law_counter import laws_tally
-from sim.layout import end_of_run
 from sim.sojourn_times import sojourns_tally
 from sim.tally import (
     AgesTally,
@@ -61,7 +61,7 @@ class Replication:
         self._blueprint = blueprint_of(scenario, points if scenario.buffer else None)
         self._streams = Streams(seed, replication)
         robots = scenario.robots
-        self._service = self._stream_for("service", scenario.buffer)
+        self._service = self._stream_for("service", scenario.model.queue)
         self._change = self._stream_for("change", scenario.pages)
         self._delivery = self._stream_for("delivery", robots.deliveries if robots else None)
         self._query = self._stream_for("query", scenario.clients)
@@ -129,16 +129,17 @@ class Replication:
         world = self._world
         scenario = self._scenario
         window = end_of_run(scenario) - scenario.run.warmup
-        queries = world.clients.state
+        queries, page, age = world.clients.state, world.pages.page, world.pages.age
         clients = ClientsTally(int(queries.queries), int(queries.stale))
+        pages = PagesTally(np.array(page.deliveries), np.array(page.stale_time))
         observed = scenario.run.observe is not None
         return Tally(
             window=window,
             robots_time=self._robots_time(window),
             class_time=self._class_time(),
             buffer=_buffer_tally(world) if scenario.buffer else None,
-            pages=_pages_tally(world.pages) if scenario.pages else None,
-            ages=_ages_tally(world.pages) if scenario.pages and scenario.buffer else None,
+            pages=pages if scenario.pages else None,
+            ages=AgesTally(np.array(age.time)) if scenario.pages and scenario.buffer else None,
             clients=clients if scenario.clients else None,
             sojourns=_sojourns_tally(world.buffer) if scenario.buffer else None,
             laws=self._laws_tally(),
@@ -192,13 +193,3 @@ def _sojourns_tally(buffer: Buffer) -> SojournsTally:
 def _course_tally(course: Course) -> CourseTally:
     names = (field.name for field in fields(CourseTally))
     return CourseTally(**{name: getattr(course, name) for name in names})
-
-
-def _pages_tally(pages: Pages) -> PagesTally:
-    page: Any = pages.page
-    return PagesTally(np.array(page.deliveries), np.array(page.stale_time))
-
-
-def _ages_tally(pages: Pages) -> AgesTally:
-    age: Any = pages.age
-    return AgesTally(np.array(age.time))

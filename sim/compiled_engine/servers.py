@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios import Scenario
+from scenarios.model import present
 from scenarios.sections import Period, Random
 from scenarios.sections import Servers as ServersSection
 from sim import rules
@@ -16,7 +17,7 @@ from sim.compiled_engine.random_numbers import RandomNumbers, rows_of
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.service import take
 from sim.compiled_engine.world import Times, record
-from sim.layout import spacing_laws
+from sim.engine_inputs import is_preemptive, spacing_laws
 from sim.tally import ServersTally, Tally
 
 _SPACING = np.dtype(
@@ -84,32 +85,25 @@ class Servers(NamedTuple):
 
 def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
     """One replication."""
-    assert scenario.servers is not None
+    laws, gaps = present(scenario.servers).laws, present(scenario.model.traffic).gaps
     own = Streams(seed, replication).stream
     run = scenario.run
-    services = [own("service", server) for server in range(len(scenario.servers.laws))]
-    streams = [*services, own("arrival")]
-    random_numbers = _random_numbers(scenario.servers, streams)
+    rows = [rows_of(law, own("service", server)) for server, law in enumerate(laws)]
+    rows.append(rows_of(gaps, own("arrival")))
+    random_numbers = RandomNumbers(rows, np.ones(len(rows), dtype=np.int64))
     routing = own("routing")
     servers = _new_servers(scenario, random_numbers)
     random_numbers.refill()
     begin_servers(servers)
     while not advance_servers(servers, routing):
         random_numbers.refill()
-    tally = Tally(window=run.horizon - run.warmup, servers=_tally(servers))
+    tally = Tally(window=run.window, servers=_tally(servers))
     tally.check(run.horizon, robots=0)
     return tally
 
 
-def _random_numbers(section: ServersSection, streams: list[Any]) -> RandomNumbers:
-    processes = [*section.laws, section.arrivals]
-    rows = [rows_of(process, own) for process, own in zip(processes, streams, strict=True)]
-    return RandomNumbers(rows, np.ones(len(rows), dtype=np.int64))
-
-
 def _new_servers(scenario: Scenario, random_numbers: RandomNumbers) -> Servers:
-    assert scenario.servers is not None
-    section = scenario.servers
+    section, traffic = present(scenario.servers), present(scenario.model.traffic)
     run = scenario.run
     server = np.recarray(len(section.laws), _SERVER)
     server.fill(0)
@@ -118,7 +112,7 @@ def _new_servers(scenario: Scenario, random_numbers: RandomNumbers) -> Servers:
     spacing, tables = _spacing(section)
     routing = section.routing
     none = np.zeros(0)
-    preemptive = section.discipline == "preemptive"
+    preemptive = is_preemptive(traffic)
     return Servers(
         state=record(
             preemptive=preemptive, arrival=0.0, packets=0, warmup=run.warmup, horizon=run.horizon

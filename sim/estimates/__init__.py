@@ -1,6 +1,6 @@
 """From tallies to results with standard errors."""
 
-from sim.estimates.controlled import controlled
+from sim.estimates.controls import controlled
 from sim.estimates.jackknife import estimates_of, jackknife_error, t_quantile
 from sim.estimates.outcome import results_from
 from sim.estimates.totals import Totals

@@ -25,9 +25,9 @@ from scenarios.measures import Subject
 from scenarios.rare import CLUSTERING
 from scenarios.timeline import observation_times
 from sim import rules
+from sim.engine_inputs import MOST_FOLLOWED, top_level
 from sim.estimates.intervals import interval, is_regular
 from sim.estimates.jackknife import t_quantile
-from sim.layout import MOST_FOLLOWED, top_level
 from sim.tally import CourseTally
 
 _MISSED = 0.05
@@ -104,12 +104,13 @@ def _of_queue(courses: Sequence[CourseTally], scenario: Scenario) -> Iterator[_S
     """Robots, and what the buffer holds and lets through."""
     by_level = float(isinstance(scenario.activation, Threshold | Levels | Free | Switching))
     yield _Sampled("mean_active_robots", None, _stacked(courses, "active"), 0.0, step=by_level)
-    if scenario.buffer is None or scenario.run.observe is None:
+    queue = scenario.model.queue
+    if queue is None or scenario.run.observe is None:
         return
     shares = CLUSTERING * len(courses)  # replications do not come in bursts
     level = _stacked(courses, "level")
     yield _Sampled("starvation_probability", None, level == 0, shares)
-    yield _Sampled("full_probability", None, level >= scenario.buffer.capacity, shares)
+    yield _Sampled("full_probability", None, level >= queue.capacity, shares)
     yield _Sampled("mean_in_system", None, level, 0.0, step=1.0)
     counts = _stacked(courses, "counts")
     for measure, which in _RATES.items():

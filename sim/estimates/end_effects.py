@@ -28,8 +28,8 @@ from scenarios.page_groups import (
 )
 from scenarios.sections import Pages, Period, Servers
 from sim import rules
+from sim.engine_inputs import SpacingLaw, spacing_laws
 from sim.estimates.totals import Part, Totals
-from sim.layout import SpacingLaw, spacing_laws
 from sim.page_sums import sums_by_group, weighted_sum
 
 Bounds = dict[str, Array]
@@ -62,7 +62,7 @@ def end_effect_bounds(totals: Totals, scenario: Scenario) -> Bounds:
     bounds: Bounds = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         if "buffer" in means:
-            servers = scenario.buffer.servers if scenario.buffer else 1
+            servers = scenario.model.queue.servers if scenario.model.queue else 1
             bounds["arrival_rate"] = robots / window
             bounds["loss_rate"] = bounds["throughput"] = np.maximum(robots, servers) / window
         if "page_sums" in means and scenario.pages is not None:
@@ -120,7 +120,7 @@ def _of_pages(
     too many; accesses that are drawn begin no cycle. A plan without a period strays from its
     shares; those of an index are the ones that were counted.
     """
-    policy = scenario.robots.accessing if scenario.robots else None
+    policy = scenario.model.accessing
     accesses = means["page_sums"]["accesses"]
     if "pages" not in means:
         return _of_page_sums(means["page_sums"], window, robots, section, policy)

@@ -23,9 +23,8 @@ from scenarios.measures import MEASURES
 from scenarios.model import Never
 from scenarios.page_data import access_shares, change_rates
 from scenarios.page_groups import QUANTILES, followed_pages, largest_in_groups
-from scenarios.processes import Renewal
-from scenarios.rare import CLUSTERING, dispersion
-from scenarios.sections import Pages, Robots
+from scenarios.rare import CLUSTERING, share_dispersion
+from scenarios.sections import Pages
 from sim.estimates.measures import packets_ended, pages_ended
 from sim.estimates.totals import Part, Totals, Values
 
@@ -65,7 +64,7 @@ def interval(
     estimate, error, sample = np.broadcast_arrays(
         np.asarray(estimate, dtype=float), np.asarray(error, dtype=float), sample
     )
-    spread = dispersion(_rarer(measure, estimate), error, np.where(sample > 0, sample, 1.0))
+    spread = share_dispersion(_rarer(measure, estimate), error, np.where(sample > 0, sample, 1.0))
     held_up = np.where(sample > 0, np.sqrt(spread * np.maximum(estimate, 0.0)), 0.0)
     half = quantile * np.maximum(error, held_up)
     low = np.maximum(estimate - half, 0.0)
@@ -126,7 +125,7 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
         if queue is not None and isinstance(queue.patience, Never):
             samples["obsolescence_probability"] = np.array([np.inf])
     if "page_sums" in totals.parts and scenario.pages is not None:
-        samples |= _of_pages(totals, scenario.pages, scenario.robots)
+        samples |= _of_pages(totals, scenario.pages, scenario)
     if "servers" in totals.parts:
         packets = packets_ended(totals.parts["servers"])
         every = np.column_stack([packets, packets.sum(axis=1)])
@@ -188,17 +187,17 @@ def is_regular(scenario: Scenario) -> bool:
     """Whether deliveries come by the clock, so that every replication counts the same."""
     if scenario.page_set is not None:  # births never do
         return False
-    if scenario.servers is not None:
-        return _is_constant(scenario.servers.arrivals)
+    if (traffic := scenario.model.traffic) is not None:
+        return isinstance(traffic.gaps, Deterministic)
     robots, fleet = scenario.robots, scenario.model.fleet
     rule = scenario.activation
     if robots is None or robots.host_spacing is not None:
         return False
     if fleet is None or len(fleet.classes) != 1:
         return False
-    if robots.failure is not None:
+    if fleet.failing is not None:
         return False
-    planned = robots.accessing is None or isinstance(robots.accessing, Planned)
+    planned = isinstance(scenario.model.accessing, Planned | None)
     always = rule is None or isinstance(rule, Static)
     return planned and always and isinstance(fleet.classes[0].gaps, Deterministic)
 
@@ -212,25 +211,21 @@ def _of_page_set(part: Part) -> Samples:
     }
 
 
-def _is_constant(times: object) -> bool:
-    law = times.gap if isinstance(times, Renewal) else times
-    return isinstance(law, Deterministic)
-
-
-def _of_pages(totals: Totals, pages: Pages, robots: Robots | None) -> Samples:
+def _of_pages(totals: Totals, pages: Pages, scenario: Scenario) -> Samples:
     """Accesses; of a page that never changes nothing but 0 is possible.
 
     The shares of a policy that draws nothing are no matter of chance, where no access fails.
     """
     accesses = totals.parts["page_sums"]["accesses"].sum()
     rates = change_rates(pages)
-    policy = robots.accessing if robots else None
+    policy = scenario.model.accessing
+    drawn = are_drawn(scenario)
     shares = None if policy is None else access_shares(policy, pages)
     if "pages" in totals.parts:
         deliveries = totals.parts["pages"]["deliveries"].sum(axis=0)
-        samples = samples_of_pages(deliveries, accesses, rates, shares, robots)
+        samples = samples_of_pages(deliveries, accesses, rates, shares, drawn)
     else:
-        samples = _of_groups(totals.parts["page_sums"], pages, rates, shares, robots)
+        samples = _of_groups(totals.parts["page_sums"], pages, rates, shares, drawn)
     if "clients" in totals.parts:
         asked = totals.parts["clients"]["queries"].sum()
         samples["stale_answer_probability"] = np.array([min(asked, accesses)])
@@ -238,7 +233,7 @@ def _of_pages(totals: Totals, pages: Pages, robots: Robots | None) -> Samples:
 
 
 def samples_of_pages(
-    deliveries: Array, accesses: float, rates: Array, shares: Array | None, robots: Robots | None
+    deliveries: Array, accesses: float, rates: Array, shares: Array | None, drawn: bool
 ) -> Samples:
     """The samples of single pages, of all of them or of some.
 
@@ -249,22 +244,24 @@ def samples_of_pages(
         Deliveries of all pages there are.
     rates, shares : ndarray, shape (pages,)
         Change rates, and shares of the accesses.
-    robots : Robots or None
+    drawn : bool
+        Whether it is a matter of chance which page an access delivers.
     """
     samples: Samples = {"obsolescence_rate": np.where(rates > 0, deliveries, np.inf)}
-    if shares is not None and _are_drawn(robots):
+    if shares is not None and drawn:
         samples["crawl_frequency"] = np.where(shares > 0, accesses, np.inf)
     return samples
 
 
-def _are_drawn(robots: Robots | None) -> bool:
+def are_drawn(scenario: Scenario) -> bool:
     """Whether it is a matter of chance which page an access delivers."""
-    policy = robots.accessing if robots else None
-    return not isinstance(policy, Planned) or (robots is not None and robots.failure is not None)
+    fleet = scenario.model.fleet
+    planned = isinstance(scenario.model.accessing, Planned)
+    return not planned or (fleet is not None and fleet.failing is not None)
 
 
 def _of_groups(
-    part: Part, pages: Pages, rates: Array, shares: Array | None, robots: Robots | None
+    part: Part, pages: Pages, rates: Array, shares: Array | None, drawn: bool
 ) -> Samples:
     """The same where pages are summed up: of a group all its accesses, of a quantile nothing."""
     single = list(followed_pages(pages))
@@ -272,7 +269,7 @@ def _of_groups(
     change = np.append(largest_in_groups(pages, rates), rates[single]) > 0
     stale = np.where(change, counted, np.inf)
     samples = {"obsolescence_rate": np.append(stale, np.zeros(len(QUANTILES)))}
-    if shares is not None and _are_drawn(robots):
+    if shares is not None and drawn:
         accessed = np.append(largest_in_groups(pages, shares), shares[single]) > 0
         samples["crawl_frequency"] = np.where(accessed, part["accesses"].sum(), np.inf)
     return samples

@@ -14,17 +14,17 @@ from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, without_variance
 from scenarios.measures import MEASURES, Subject
-from scenarios.model import Never
+from scenarios.model import Never, Queue
 from scenarios.page_groups import (
     QUANTILES,
     followed_pages,
     group_names,
     group_sizes,
 )
-from scenarios.sections import Buffer, Pages, Servers
+from scenarios.sections import Pages, Servers
 from sim import rules
+from sim.engine_inputs import exponential_delivery, robots_at_levels
 from sim.estimates.totals import Part, Totals, Values
-from sim.layout import exponential_delivery, robots_at_levels
 
 _CLASSES: dict[str, tuple[int, ...]] = {
     "served": (rules.SERVED,),
@@ -206,16 +206,16 @@ def _of_buffer(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace
         replaces=queue is not None and queue.discipline.replaces,
         levels=levels,
         level_shares=level_shares,
-        idle_shares=_idle_shares(levels, level_shares, scenario.buffer),
+        idle_shares=_idle_shares(levels, level_shares, queue),
         classes=classes,
     )
 
 
-def _idle_shares(levels: Array, level_shares: Array, buffer: Buffer | None) -> Array | None:
+def _idle_shares(levels: Array, level_shares: Array, queue: Queue | None) -> Array | None:
     """Share of the servers without a page; None where the scenario does not speak of servers."""
-    if buffer is None or "servers" not in buffer.model_fields_set:
+    if queue is None or not queue.servers_named:
         return None
-    idle: Array = level_shares @ (np.maximum(buffer.servers - levels, 0.0) / buffer.servers)
+    idle: Array = level_shares @ (np.maximum(queue.servers - levels, 0.0) / queue.servers)
     return idle
 
 

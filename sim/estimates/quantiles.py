@@ -108,7 +108,7 @@ def quantile_columns(
     estimates, replications, leave_one_out : Columns
         Classes without pages are left out.
     """
-    shares = scenario.buffer.sojourn_quantiles if scenario.buffer else ()
+    shares = scenario.model.queue.sojourn_quantiles if scenario.model.queue else ()
     rows = [
         (f"{name} {share!r}", *_row(together, each, share))
         for name in (_classes(tallies) if shares else ())

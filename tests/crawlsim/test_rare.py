@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crawlsim.cli import rare as command
+from analytic import exact_values
 from scenarios import load
 
 
@@ -40,8 +40,8 @@ def test_a_precision_that_is_not_reached_is_said(crawlsim: Any) -> None:
 
 def test_a_formula_that_is_wrong_is_seen(crawlsim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: one robot's formula with a place less."""
-    wrong = command._exact(load("one-robot").with_("buffer.waiting_places", 2))
-    monkeypatch.setattr(command, "_exact", lambda _: wrong)
+    wrong = exact_values(load("one-robot").with_("buffer.waiting_places", 2))
+    monkeypatch.setattr("analytic.exact_values", lambda _: wrong)
     assert "disagrees" in crawlsim("rare", "one-robot")[1]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from scenarios import load
 from scenarios.laws import Exponential
-from scenarios.model import Never, OnChange, Patience, QueueDiscipline
+from scenarios.model import Never, OnChange, Patience, QueueDiscipline, ServiceOrder
 
 PAGES = load("pipeline-page-change").with_("buffer.obsolescence", "never")
 
@@ -31,7 +31,7 @@ def test_the_three_kinds_of_patience(given: object, patience: Patience) -> None:
     ("key", "value", "discipline"),
     [
         ("discipline", "fifo", QueueDiscipline()),
-        ("discipline", "lifo", QueueDiscipline(newest_first=True)),
+        ("discipline", "lifo", QueueDiscipline(ServiceOrder.NEWEST_FIRST)),
         ("when_full", "push-out", QueueDiscipline(pushes_out=True)),
         ("replace_older_copy", True, QueueDiscipline(replaces=True)),
     ],

@@ -15,7 +15,7 @@ import sim
 from experiments.coverage import BURSTS, LONG_BURSTS, POISSON, coverage, exact_values
 from experiments.coverage import queue as rare_queue
 from scenarios import MEASURES, scenario_from
-from scenarios.rare import dispersion
+from scenarios.rare import share_dispersion
 from sim.estimates.intervals import interval
 
 
@@ -70,7 +70,7 @@ def test_two_imagined_sightings_are_soon_outweighed() -> None:
     sample = 10**6
     for seen, factor in ((0, 5.0), (1, 11 / 3), (8, 1.8), (98, 1.08)):
         share = seen / sample
-        found = float(dispersion(share, math.sqrt(seen) / sample, sample))
+        found = float(share_dispersion(share, math.sqrt(seen) / sample, sample))
         assert found * sample == pytest.approx(factor)
 
 
@@ -79,7 +79,7 @@ def test_of_few_bursts_the_variance_is_taken_to_be_up_to_twice_that_shown() -> N
     sample, size = 10**6, 12
     for seen in (1, 3, 8, 98):
         share = seen * size / sample
-        found = float(dispersion(share, math.sqrt(seen) * size / sample, sample))
+        found = float(share_dispersion(share, math.sqrt(seen) * size / sample, sample))
         assert found * sample == pytest.approx(size * (seen + 4) / (seen + 2))
 
 

@@ -55,9 +55,9 @@ from analytic.indexing_queue import (
 )
 from analytic.indexing_queue.chain import dense_generator
 from analytic.indexing_queue.large_buffers import ClosureError, closure
-from analytic.indexing_queue.marginals import closed_class_count, marginals_of
+from analytic.indexing_queue.levels_and_fates import marginals_of
 from analytic.indexing_queue.measures import queue_measures
-from analytic.indexing_queue.solution import iterate
+from analytic.indexing_queue.solution import closed_class_count, iterate
 from analytic.machinery.markov import closed_classes, residual, stationary
 from analytic.machinery.phase_type import PhaseLaw
 from papers import queue_by_events

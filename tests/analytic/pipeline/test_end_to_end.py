@@ -55,7 +55,7 @@ from scenarios.laws import (
     Hyperexponential,
     PhaseType,
 )
-from scenarios.model import QueueDiscipline
+from scenarios.model import QueueDiscipline, ServiceOrder
 from scenarios.page_data import change_rates, page_weights
 
 ROOT = Path(__file__).parents[3]
@@ -348,7 +348,7 @@ def test_phases_of_timers_that_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    "rules", [QueueDiscipline(), QueueDiscipline(newest_first=True, pushes_out=True)]
+    "rules", [QueueDiscipline(), QueueDiscipline(ServiceOrder.NEWEST_FIRST, pushes_out=True)]
 )
 def test_labels_that_do_not_matter(rules: QueueDiscipline) -> None:
     """Without dropping and replacement the forward chain of labels gives what the counts give."""
@@ -356,7 +356,7 @@ def test_labels_that_do_not_matter(rules: QueueDiscipline) -> None:
     chain = chain_of(scenario)
     law = solve_chain(chain).stationary
     lost = np.array([[1.2]]) if rules.pushes_out else None
-    counted = old_and_new(chain, rules.newest_first, lost)
+    counted = old_and_new(chain, rules.order, lost)
     expected = counted_slopes(counted, law, [0.2, 0.05], [0.3, 0.2]).rates
     classes = PageClass(2, 0.2, 0.3), PageClass(2, 0.05, 0.2)
     every = (np.array([[1.2]]),) * (chain.top + 1)

@@ -30,7 +30,7 @@ from analytic.pipeline.dropping_and_replacement import (
 from crawlsim.report.optimum_figures import PLOTS
 from scenarios import Scenario, ScenarioError, load
 from scenarios.laws import Erlang, Exponential
-from scenarios.model import QueueDiscipline
+from scenarios.model import QueueDiscipline, ServiceOrder
 
 REPLACED = {"buffer.replace_older_copy": True}
 DROPPED = {"buffer.obsolescence": "page-change"}
@@ -250,8 +250,8 @@ def labelled_queue(service: Any, rules: QueueDiscipline, changes: float = 0.0) -
     "rules",
     [
         QueueDiscipline(),
-        QueueDiscipline(newest_first=True),
-        QueueDiscipline(newest_first=True, pushes_out=True),
+        QueueDiscipline(ServiceOrder.NEWEST_FIRST),
+        QueueDiscipline(ServiceOrder.NEWEST_FIRST, pushes_out=True),
     ],
 )
 def test_sojourn_times_of_pages_whose_labels_do_not_matter(
@@ -261,9 +261,8 @@ def test_sojourn_times_of_pages_whose_labels_do_not_matter(
     stationary = solve_chain(queue.chain).stationary
     found = {row[:2]: row[2] for row in labelled_sojourns(queue)}
     pushing = np.array([[1.2]]) if rules.pushes_out else None
-    newest_first = rules.newest_first
     rows = list(
-        unordered_sojourns(queue.chain, stationary, 1.2, newest_first=newest_first, pushing=pushing)
+        unordered_sojourns(queue.chain, stationary, 1.2, order=rules.order, pushing=pushing)
     )
     if rules == QueueDiscipline():
         rows += sojourn_moments(queue.chain, stationary)

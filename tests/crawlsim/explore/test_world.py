@@ -8,7 +8,7 @@ import pytest
 from analytic import resolve
 from crawlsim.explore.lesson import library
 from crawlsim.explore.own_scenario import opened
-from crawlsim.explore.sides import sides_of
+from crawlsim.explore.simulated_and_assumed import sides_of
 from crawlsim.explore.world import Worlds
 from scenarios import Scenario, load
 from sim import simpy_engine

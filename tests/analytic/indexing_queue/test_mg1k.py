@@ -12,9 +12,9 @@ from systems import PHASES, queue
 import sim
 from analytic import compare, predict
 from analytic.index.conditions import first_come_first_served
-from analytic.indexing_queue import general_service
-from analytic.indexing_queue.general_service import general_queue
+from analytic.indexing_queue import mg1k
 from analytic.indexing_queue.measures import solved
+from analytic.indexing_queue.mg1k import general_queue
 from analytic.machinery.phase_type import as_phase_type
 from analytic.machinery.transforms import mean_time, moments, poisson_counts
 from analytic.rules.fixed import optimal_fixed_number
@@ -66,10 +66,10 @@ WITH_PHASES: dict[str, dict[str, Any]] = {
 def test_services_with_phases_are_solved_both_ways(changes: dict[str, Any]) -> None:
     """By their chain, and embedded at the starts of services: every measure."""
     scenario = queue(changes)
-    rows = [*general_service.of_levels(scenario), *general_service.of_costs(scenario)]
+    rows = [*mg1k.of_levels(scenario), *mg1k.of_costs(scenario)]
     chain = {row[:2]: row[2] for row in solved(scenario).rows if math.isfinite(row[2])}
     if first_come_first_served(scenario) is None:
-        rows += general_service.of_sojourns(scenario)
+        rows += mg1k.of_sojourns(scenario)
         assert {row[:2] for row in rows} >= chain.keys()
     found = {(measure, subject): value for measure, subject, value in rows}
     chain = {key: value for key, value in chain.items() if key in found}

@@ -4,7 +4,7 @@ import pytest
 
 from crawlsim.explore.lesson import library
 from crawlsim.explore.own_scenario import opened
-from crawlsim.explore.sides import sides_of, value_at
+from crawlsim.explore.simulated_and_assumed import sides_of, value_at
 from scenarios import ScenarioError, library_names
 
 QUEUE = library()[0]

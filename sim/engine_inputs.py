@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, assert_never
 
 import numpy as np
 
-from scenarios import Scenario
+from scenarios import Scenario, ScenarioError
 from scenarios.activation import Free, Levels, Static, Switching, These, Threshold
 from scenarios.arrays import Array
 from scenarios.choices import looks_at_service, tables_of
 from scenarios.deliveries import joint_size
 from scenarios.fleet import order_of_activation
 from scenarios.laws import Exponential, PhaseType
-from scenarios.model import Gaps, Never, Queue
+from scenarios.model import Gaps, Never, Queue, ServerDiscipline, ServiceOrder, Traffic, present
 from scenarios.page_data import page_weights
 from scenarios.page_groups import only_sums
 from scenarios.sections import Pages, Servers
 from scenarios.service_phases import seen_phases
-from scenarios.spacing_cost import Geometric, Power, Table
-from scenarios.timeline import observation_times, pieces
+from scenarios.spacing_cost import Fading, Geometric, Power, Table
+from scenarios.timeline import observation_times
 from sim import rules
 from sim.laws import draws_and_mean
 
@@ -34,6 +34,16 @@ MOST_FOLLOWED = 1_000_000
 
 _ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rules.COMPLETE}
 """Admissions of the scenario file as `rules.admitted` knows them."""
+
+_PREEMPTIVE = {ServerDiscipline.PREEMPTIVE: True, ServerDiscipline.NON_PREEMPTIVE: False}
+
+Kind = TypeVar("Kind", ServiceOrder, ServerDiscipline)
+
+_ORDER = {
+    ServiceOrder.OLDEST_FIRST: rules.OLDEST_FIRST,
+    ServiceOrder.NEWEST_FIRST: rules.NEWEST_FIRST,
+}
+"""Orders of service as `rules.next_in_line` knows them."""
 
 
 class SpacingLaw(NamedTuple):
@@ -55,8 +65,10 @@ def spacing_laws(section: Servers) -> list[SpacingLaw]:
             law = SpacingLaw(rules.POWER, cost.scale, cost.exponent, np.zeros(0))
         elif isinstance(cost, Geometric):
             law = SpacingLaw(rules.GEOMETRIC, cost.first, cost.ratio, np.zeros(0))
-        else:
+        elif isinstance(cost, Fading):
             law = SpacingLaw(rules.FADING, cost.scale, cost.rate, np.zeros(0))
+        else:
+            assert_never(cost)
         laws.append(law)
     return laws
 
@@ -67,22 +79,32 @@ def buffer_flags(queue: Queue) -> dict[str, Any]:
         "servers": queue.servers,
         "capacity": queue.capacity,
         "admission": _ADMISSION[queue.admission],
-        "newest_first": queue.discipline.newest_first,
+        "order": _code_of(queue.discipline.order, "buffer.discipline", _ORDER),
         "push_out": queue.discipline.pushes_out,
         "replace": queue.discipline.replaces,
         "page_change": queue.discipline.drops_changed,
     }
 
 
+def is_preemptive(traffic: Traffic) -> bool:
+    """Whether a packet that comes to a busy server takes the place of the one in service."""
+    return bool(_code_of(traffic.discipline, "servers.discipline", _PREEMPTIVE))
+
+
+def _code_of(kind: Kind, key: str, codes: Mapping[Kind, int]) -> int:
+    """How the engines know a kind; one that they do not know is refused."""
+    if kind not in codes:
+        raise ScenarioError(key, kind.value, "cannot be simulated")
+    return codes[kind]
+
+
 def top_level(scenario: Scenario) -> int:
     """The highest level that can be reached: above the capacity where batches enter whole."""
-    queue = scenario.model.queue
-    assert queue is not None
-    capacity: int = buffer_flags(queue)["capacity"]
+    queue = present(scenario.model.queue)
     deliveries = scenario.robots.deliveries if scenario.robots else None
     if queue.admission != "complete" or deliveries is None:
-        return capacity
-    return capacity + joint_size(deliveries)[1] - 1
+        return queue.capacity
+    return queue.capacity + joint_size(deliveries)[1] - 1
 
 
 def fates_that_occur(queue: Queue) -> int:
@@ -140,11 +162,11 @@ def robots_when_empty(scenario: Scenario) -> int:
 def service_by_phase(scenario: Scenario) -> PhaseType | None:
     """The service whose phase a rule asks for; None where none does."""
     rule = scenario.activation
-    buffer = scenario.buffer
+    queue = scenario.model.queue
     looks = isinstance(rule, Switching) and looks_at_service(scenario.robots, rule)
-    if buffer is None or not (isinstance(rule, Free) or looks):
+    if queue is None or not (isinstance(rule, Free) or looks):
         return None
-    return seen_phases(buffer.service)
+    return seen_phases(queue.service)
 
 
 def told_apart(scenario: Scenario) -> tuple[int, int]:
@@ -161,8 +183,7 @@ def places_of_robots(scenario: Scenario) -> dict[int, int]:
     A robot is heard while its place is less than the number of active robots. With joint
     deliveries there are no robots of their own. Under switching those that are there.
     """
-    robots = scenario.robots
-    assert robots is not None
+    robots = present(scenario.robots)
     if robots.deliveries is not None:
         return {}
     if isinstance(scenario.activation, Switching):
@@ -176,7 +197,7 @@ def over_time(scenario: Scenario, effect: str) -> tuple[list[float], list[Any]]:
     """When each setting of one effect of interventions begins, the first at 0, and what it is."""
     begins: list[float] = []
     values: list[Any] = []
-    for piece in pieces(scenario, 0.0, scenario.run.horizon):
+    for piece in scenario.model.timeline:
         value = getattr(piece, effect)
         if not values or value != values[-1]:
             begins.append(piece.begin)
