@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from crawlsim.explore.asking import asked_for
 from crawlsim.explore.lesson import Knob, Opened
 from crawlsim.explore.server import Explorer
-from crawlsim.explore.sides import value_at
+from crawlsim.explore.simulated_and_assumed import value_at
 from crawlsim.report.pages import rendered
 from scenarios import ScenarioError
 from scenarios.files import value_text
