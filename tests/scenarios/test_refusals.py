@@ -191,7 +191,7 @@ def test_a_long_entry_of_a_trace_is_shortened(crawlsim: Any, tmp_path: Path) -> 
     [
         ("run four-robot", "four-robots-one-threshold"),
         ("scenarios four-robot", "four-robots-one-threshold"),
-        ("formulas talim", "talim2001"),
+        ("formulas talin2001", "talim2001"),
         ("optimize one-robot --target statik", "static"),
         ("check one-robot --precision .1 --measure loss_probabilty", "loss_probability"),
         ("sweep one-robot --vary run.seed=1,2 --minimise los_rate", "loss_rate"),

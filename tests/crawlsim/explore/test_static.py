@@ -1,0 +1,60 @@
+"""Replays of lessons in a folder, without a server."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawlsim.explore import static
+from crawlsim.explore.lesson import Knob, Opened, library
+from crawlsim.explore.server import Explorer
+
+
+def test_a_lesson_is_replayed_as_it_is_and_with_each_knob_turned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(static, "REPLICATIONS", 3)
+    monkeypatch.setattr(static, "SEEDS", 1)
+    (lesson,) = [each for each in library() if each.key == "break-exponential"]
+    lesson = Opened(lesson.key, lesson.lesson.model_copy(update={"knobs": lesson.lesson.knobs[:2]}))
+
+    async def made() -> list[static.Replay]:
+        with ThreadPoolExecutor(1) as one:
+            explorer = Explorer(one, one)
+            explorer.lessons = {lesson.key: lesson}
+            return [each async for each in static.replays(explorer)]
+
+    pages = asyncio.run(made())
+    assert [each.setting for each in pages] == [
+        "",
+        "law of the indexing times: constant",
+        "law of the indexing times: gamma, less variable",
+        "law of the indexing times: gamma, more variable",
+        "law of the indexing times: lognormal",
+        "pages per minute: 0.55",
+        "pages per minute: 1.5",
+    ]
+    assert len({each.name for each in pages}) == len(pages)
+    assert "deterministic (value 1)" in pages[1].text
+    index = static.index_of(pages)
+    assert re.findall(r'href="([^#"]+)#begin"', index) == [each.name for each in pages]
+    assert "law of the indexing times: constant" in index
+    assert lesson.lesson.question in index
+
+
+def test_a_range_of_whole_numbers_is_turned_to_whole_numbers() -> None:
+    robots = Knob(key="robots.available", label="robots", min=1, max=10, step=1)
+    assert list(static._positions(robots)) == [("3", 3), ("8", 8)]
+
+
+def test_the_command_writes_nothing_over_what_is_not_ours(tmp_path: Path, crawlsim: Any) -> None:
+    (tmp_path / "index.html").write_text("mine")
+    code, out, err = crawlsim("explore", "--static", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert "index.html there was not written by crawlsim" in err
+    assert (tmp_path / "index.html").read_text() == "mine"
