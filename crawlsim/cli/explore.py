@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crawlsim.cli.files import Text, own_folder, place_of, write_files
 from crawlsim.cli.options import command, option, takes
-from crawlsim.cli.results import provenance
 from crawlsim.cli.workers import processes
+from scenarios import ScenarioError
 from sim.atomic_files import staging
 
 if TYPE_CHECKING:
+    from crawlsim.cli.files import Text
     from crawlsim.explore.server import Explorer
     from crawlsim.explore.static import Replay
 
@@ -67,11 +67,14 @@ def explore(
 
         first = None if source is None else opened(source)
         if static is not None:
-            _write_replays(server.Explorer(engine, solver, first), static, force)
+            try:
+                _write_replays(server.Explorer(engine, solver, first), static, force)
+            except ScenarioError as error:  # files are otherwise asked for by --out
+                raise ScenarioError("--static", static, error.allowed) from None
             return
         if token is not None and not _TOKEN.fullmatch(token):
             allowed = "must be 16 to 64 letters, digits, hyphens and underscores"
-            raise click.ClickException(f"--token: {allowed}")
+            raise ScenarioError("--token", token, allowed)
         last_port, last_token = _last_time()
         token = token or last_token or secrets.token_urlsafe(24)
         with _listening(last_port if port is None else port, may_differ=port is None) as listener:
@@ -87,8 +90,10 @@ def explore(
 
 def _write_replays(explorer: Explorer, folder: str, force: bool) -> None:
     """The replays of all lessons, and the page that leads to them."""
-    import asyncio
+    import asyncio  # what nobody else who explores waits for
 
+    from crawlsim.cli.files import own_folder, place_of, write_files
+    from crawlsim.cli.results import provenance
     from crawlsim.explore.static import index_of, replays
 
     async def made() -> list[Replay]:

@@ -56,5 +56,6 @@ def test_the_command_writes_nothing_over_what_is_not_ours(tmp_path: Path, crawls
     (tmp_path / "index.html").write_text("mine")
     code, out, err = crawlsim("explore", "--static", str(tmp_path))
     assert (code, out) == (2, "")
+    assert err.startswith("crawlsim: --static")
     assert "index.html there was not written by crawlsim" in err
     assert (tmp_path / "index.html").read_text() == "mine"
