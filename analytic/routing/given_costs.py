@@ -157,6 +157,8 @@ def mean_spacing_costs(servers: Servers, gaps: Gaps, shares: dict[int, float]) -
     ----------
     servers : Servers
         With a routing of its own, and costs by distance.
+    gaps : Gaps
+        Between packets, as the model of the scenario has them.
     shares : dict
         The share of the packets of each of them.
 
@@ -184,6 +186,8 @@ def spacing_costs(servers: Servers, gaps: Gaps) -> SpacingCosts:
     ----------
     servers : Servers
         With costs by distance.
+    gaps : Gaps
+        Between packets, as the model of the scenario has them.
 
     Notes
     -----
