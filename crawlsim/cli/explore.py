@@ -79,7 +79,8 @@ def explore(
         token = token or last_token or secrets.token_urlsafe(24)
         with _listening(last_port if port is None else port, may_differ=port is None) as listener:
             used = listener.getsockname()[1]
-            _remember(used, token)
+            # A port that is taken for now is free again tomorrow, when a link asks for it.
+            _remember(last_port if port is None and last_port else used, token)
             address = f"http://127.0.0.1:{used}/?token={token}"
             click.echo(address)
             sys.stdout.flush()

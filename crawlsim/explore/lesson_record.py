@@ -43,7 +43,7 @@ def knob_records(asked: Asked) -> Iterator[dict[str, Any]]:
     """The knobs; values are texts as `set` takes them, null where a key is not there."""
     for knob in asked.opened.lesson.knobs:
         value = value_at(asked.sides.simulated, knob.key)
-        chosen = next((each.value for each in knob.choices if _says(each.value, value)), value)
+        chosen = next((each.value for each in knob.choices if says(each.value, value)), value)
         yield {
             **knob.model_dump(exclude={"choices"}),
             "choices": [
@@ -53,8 +53,8 @@ def knob_records(asked: Asked) -> Iterator[dict[str, Any]]:
         }
 
 
-def _says(choice: Any, value: Any) -> bool:
+def says(choice: Any, value: Any) -> bool:
     """Whether a value is a choice, which leaves out what it does not change."""
     if isinstance(choice, Mapping) and isinstance(value, Mapping):
-        return all(key in value and _says(choice[key], value[key]) for key in choice)
+        return all(key in value and says(choice[key], value[key]) for key in choice)
     return bool(choice == value)

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 
 from crawlsim.explore.asking import asked_for
 from crawlsim.explore.lesson import Knob, Opened
+from crawlsim.explore.lesson_record import says
 from crawlsim.explore.server import Explorer
 from crawlsim.explore.simulated_and_assumed import value_at
 from crawlsim.report.pages import rendered
@@ -72,7 +73,7 @@ def _settings(opened: Opened) -> Iterator[tuple[str, dict[str, str]]]:
             continue
         now = value_at(opened.scenario, knob.key)
         for label, value in _positions(knob):
-            if value != now and value_text(value) != value_text(now):
+            if not says(value, now):
                 yield f"{knob.label}: {label}", {knob.key: value_text(value)}
 
 

@@ -72,18 +72,17 @@ def formula_record(
 
 def _legend(formula: Formula, known: Mapping[str, float]) -> Iterator[dict[str, str]]:
     """What each symbol of a formula stands for, with its number where it is known."""
-    numbers = {tokens: value for name, value in known.items() for tokens in _written(name)}
+    numbers = {
+        tokens_of(latex): value
+        for name, value in known.items()
+        for latex in (name, f"\\{name}")  # a letter, or the name of a Greek one
+    }
     paper = next((row.paper for row in FORMULAS if row.source == formula.source), None)
     of_paper = {} if paper is None else symbols_of(formula.latex, paper)
     for symbol, words in (formula.legend or of_paper).items():
         value = numbers.get(tokens_of(symbol))
         shown = symbol if value is None else f"{symbol} = {_latex(value)}"
         yield {"mathml": mathml(shown), "words": words}
-
-
-def _written(name: str) -> tuple[tuple[str, ...], ...]:
-    """A symbol as it may stand in LaTeX: as a letter, or as the name of a Greek one."""
-    return tokens_of(name), tokens_of(f"\\{name}")
 
 
 def _latex(number: float) -> str:

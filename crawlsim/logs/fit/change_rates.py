@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -242,21 +242,21 @@ def _product_with(values: Array, matrix: Array) -> Array:
     return result
 
 
-@cache
+@lru_cache(maxsize=16)
 def _spread(sd: float, means: int, step: float = _STEP) -> Array:
     """Probability of each mean below, given each mean above, shape (means, means)."""
     apart = step * (np.arange(means)[:, None] - np.arange(means))
     return _normalised(-(apart**2) / (2 * sd**2))
 
 
-@cache
+@lru_cache(maxsize=16)
 def _log_spread(sd: float, means: int, step: float) -> Array:
-    """Logarithms of the same."""
+    """Logarithms of `_spread`."""
     result: Array = np.log(np.maximum(_spread(sd, means, step), _TINY))
     return result
 
 
-@cache
+@lru_cache(maxsize=16)
 def _spreads(sds: tuple[float, ...], means: int, step: float) -> Array:
     """Probability of each mean below, for each spread and each mean above, side by side."""
     return np.hstack([_spread(sd, means, step).T for sd in sds])
@@ -327,8 +327,8 @@ def fitted_hierarchy(logs: Array, groups: Groups, grid: Array, largest_shape: fl
     shapes = [shape for shape in _SHAPES if shape <= largest_shape]
     given = {shape: rates_given_means(shape, grid, grid) for shape in shapes}
     trees = _trees(_scaled_likelihood(logs), groups, given)
-    as_likely = {shape: np.zeros(len(grid)) for shape in _SHAPES}
-    mean = _posterior_of(trees, as_likely) @ np.log([tree.hierarchy for tree in trees])
+    equally_likely = {shape: np.zeros(len(grid)) for shape in _SHAPES}
+    mean = _posterior_of(trees, equally_likely) @ np.log([tree.hierarchy for tree in trees])
     return Hierarchy(*np.exp(mean).tolist())
 
 
@@ -360,9 +360,7 @@ class _Tree(NamedTuple):
 
 
 def _posterior_of(trees: Sequence[_Tree], of_mean: Mapping[float, Array]) -> Array:
-    """Posterior probability of each hierarchy, given for each shape the logarithm of the prior of
-    the mean of all.
-    """
+    """Posterior probability of each hierarchy, from the log prior of the mean of all by shape."""
     of_all = np.array([tree.of_all + of_mean[tree.hierarchy[0]] for tree in trees])
     return _normalised(np.logaddexp.reduce(of_all, axis=1) - [tree.penalty for tree in trees])
 

@@ -335,6 +335,7 @@ def test_port_and_token_are_those_of_last_time(
     beside = Server("--token", "seminar_2026-autumn")
     assert (again.port, again.token) == (first.port, first.token)
     assert beside.port != first.port
+    assert json.loads(kept.read_text())["port"] == first.port
     assert beside.token == "seminar_2026-autumn"
     again.end()
     beside.end()
