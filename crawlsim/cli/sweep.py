@@ -45,6 +45,7 @@ from crawlsim.ranking import (
     Goal,
     Record,
     difference_rows,
+    formulas_between,
     goal_of,
     indifference_of,
     ranked,
@@ -108,6 +109,14 @@ class Swept:
         return [{**row, **{key: value_text(row[key]) for key in self.keys}} for row in self.rows]
 
     @cached_property
+    def _between(self) -> list[dict[str, Any]]:
+        """What the formulas give between the cells, with the values as texts too."""
+        if not any(row["predicted"] is not None for row in self.rows):
+            return []
+        rows = formulas_between(self.grid, self._shown)
+        return [{**row, **{key: value_text(row[key]) for key in self.keys}} for row in rows]
+
+    @cached_property
     def _shown(self) -> list[tuple[str, Subject]]:
         """What a person looks at."""
         keys = [(row["measure"], row["subject"]) for row in self.rows]
@@ -141,7 +150,7 @@ class Swept:
         if best and best.choice:
             files["choice.csv"] = csv_text((*self.keys, *CHOICE), best.choice)
         unit = self.scenario.time_unit
-        files["sweep.svg"] = sweep_picture(self._texts, self._shown, self.keys, unit)
+        files["sweep.svg"] = sweep_picture(self._texts, self._shown, self.keys, unit, self._between)
         files["report.html"] = sweep_html(
             self.scenario,
             self._texts,
@@ -150,6 +159,7 @@ class Swept:
             best=best.sentence if best else None,
             facts=self._facts() | package_versions(),
             folder=folder,
+            between=self._between,
         )
         return files
 

@@ -562,7 +562,10 @@ def test_the_figure_names_what_is_counted_and_its_unit() -> None:
     assert ax.get_xlabel() == "cycle time (hours)"
     assert ax.get_ylabel() == "share of the busy cycles"
     line, points = ax.get_lines()[:2]
-    assert len(line.get_xdata()) == len(points.get_xdata()) == 13
+    assert len(points.get_xdata()) == 13
+    assert len(line.get_xdata()) > 100  # smooth, as exact as a pixel
+    exact = next(each for each in laws if each.law == rows["cycle_time", None].law)
+    assert np.interp(exact.at, *line.get_data()) == pytest.approx(exact.predicted, abs=0.002)
     assert plot_law(rows["level_at_arrival", None], "hours").get_xlabel().endswith("(pages)")
     with pytest.raises(ValueError, match="no distribution to draw"):
         plot_law(LawComparison(LAWS[0], "not judged", 4, reason="a reason"), "hours")
