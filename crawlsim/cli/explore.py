@@ -67,10 +67,7 @@ def explore(
 
         first = None if source is None else opened(source)
         if static is not None:
-            try:
-                _write_replays(server.Explorer(engine, solver, first), static, force)
-            except ScenarioError as error:  # files are otherwise asked for by --out
-                raise ScenarioError("--static", static, error.allowed) from None
+            _write_replays(server.Explorer(engine, solver, first), static, force)
             return
         if token is not None and not _TOKEN.fullmatch(token):
             allowed = "must be 16 to 64 letters, digits, hyphens and underscores"
@@ -100,14 +97,15 @@ def _write_replays(explorer: Explorer, folder: str, force: bool) -> None:
     async def made() -> list[Replay]:
         return [each async for each in replays(explorer)]
 
-    own_folder(folder, ["index.html"], force=force)
+    own_folder(folder, ["index.html"], force=force, option="--static")
     pages = asyncio.run(made())
     files: dict[str, Text] = {each.name: each.text for each in pages}
     files["index.html"] = index_of(pages)
     runs = [
         {"lesson": each.lesson.key, "setting": each.setting, "seed": each.seed} for each in pages
     ]
-    write_files(place_of(folder), files, partial(provenance, runs, {"static": folder}), force=force)
+    made_by = partial(provenance, runs, {"static": folder})
+    write_files(place_of(folder), files, made_by, force=force, option="--static")
     click.echo(f"written to {folder}: {len(pages)} replays; begin at {Path(folder) / 'index.html'}")
 
 
