@@ -180,7 +180,7 @@ def _values_between(values: Iterable[float]) -> list[float]:
     between = np.concatenate(inner) if inner else np.empty(0)
     if all(isinstance(end, int) for end in ends):
         between = np.setdiff1d(np.round(between), ends).astype(int)
-    return between.tolist()
+    return [*between.tolist()]
 
 
 # --- what is wanted -------------------------------------------------------------------------------

@@ -90,8 +90,7 @@ def _write_replays(explorer: Explorer, folder: str, force: bool) -> None:
     """The replays of all lessons, and the page that leads to them."""
     import asyncio  # what nobody else who explores waits for
 
-    from crawlsim.cli.files import own_folder, place_of, write_files
-    from crawlsim.cli.results import provenance
+    from crawlsim.cli.files import own_folder, place_of, provenance, write_files
     from crawlsim.explore.static import index_of, replays
 
     async def made() -> list[Replay]:

@@ -6,9 +6,11 @@ import hashlib
 import io
 import json
 import os
+import platform
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ PROVENANCE = "provenance.json"
 
 _REPLACED = "replaced"
 
-Text = str | Iterable[str]
+Text = str | bytes | Iterable[str]
 """What goes into a file: all of it, or in chunks."""
 
 _MARK = f"drawn by {PROGRAM}"
@@ -33,6 +35,8 @@ FIGURES = {
     ".pdf": {"Creator": _MARK, "CreationDate": None},
 }
 """Endings of the names of figures, and the metadata of each format."""
+
+_PACKAGES = ("crawlsim", "simpy", "numpy", "scipy", "pydantic")
 
 _DOTS_PER_INCH = 200
 
@@ -155,8 +159,9 @@ def _written(path: Path, text: Text) -> str:
     """Write a file; returns its digest."""
     digest = hashlib.sha256()
     with path.open("wb") as stream:
-        for part in [text] if isinstance(text, str) else text:
-            content = part.encode(errors="backslashreplace")  # names of folders may be no UTF-8
+        for part in [text] if isinstance(text, str | bytes) else text:
+            # Names of folders may be no UTF-8.
+            content = part if isinstance(part, bytes) else part.encode(errors="backslashreplace")
             stream.write(content)
             digest.update(content)
     return digest.hexdigest()
@@ -236,6 +241,30 @@ def _may_be_a_name(name: str) -> bool:
         return Path(name).name == name and b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:
         return False
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of what the numbers depend on."""
+    return {name: version(name) for name in _PACKAGES}
+
+
+def provenance(
+    runs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], digests: Mapping[str, str]
+) -> str:
+    """What made the files of a folder: versions, options, seeds; with a digest of each file."""
+    from datetime import UTC, datetime
+
+    document = {
+        "program": PROGRAM,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": package_versions(),
+        "options": options,
+        "files": dict(digests),
+        "runs": runs,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def read_json(path: Path) -> dict[str, Any]:

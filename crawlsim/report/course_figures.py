@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -86,12 +87,15 @@ def plot_course(
     )
     rows = [row for row in course if row.measure == measure and row.subject is None]
     if rows:
-        at, line, style = [row.time for row in rows], [row.predicted for row in rows], "default"
+        at = np.array([row.time for row in rows], dtype=float)
+        line = np.array([row.predicted for row in rows])
+        style: Any = {"color": THEORY, "lw": 1.2, "label": "theory"}
         if measure in _OVER_INTERVALS:
-            at, line, style = [0.0, *at], [line[0], *line], "steps-pre"
-        elif theory is not None:
-            at, line = theory.times.tolist(), theory.columns[measure, None].tolist()
-        ax.plot(at, line, color=THEORY, lw=1.2, label="theory", drawstyle=style)
+            ax.step(np.append(0.0, at), np.append(line[0], line), where="pre", **style)
+        elif theory is None:
+            ax.plot(at, line, **style)
+        else:
+            ax.plot(theory.times, theory.columns[measure, None], **style)
     some = slice(None, None, -(-len(times) // _MOST_POINTS))
     widths = np.nan_to_num(np.array([estimate - low, high - estimate])[:, some])
     ax.errorbar(

@@ -40,7 +40,8 @@ _WIDTH = 4.4
 _HEIGHT = 2.8
 _SLIDE = (8.0, 4.5)
 _SLIDE_TEXT = 12.0
-"""Least size of a slide in inches, 16 to 9, and of its text in points."""
+_MARGIN = 0.15
+"""Least size of a slide in inches, 16 to 9, of its text in points, and its margin."""
 
 _LARGER = 4.0 / 3.0
 """By how much a figure grows that becomes a slide: 9 points are 12 then."""
@@ -155,11 +156,11 @@ def as_slide(figure: Figure) -> Figure:
     width, height = _LARGER * figure.get_size_inches()
     height = max(height, width * _SLIDE[1] / _SLIDE[0], _SLIDE[1])
     figure.set_size_inches(height * _SLIDE[0] / _SLIDE[1], height)
+    figure.set_layout_engine("constrained", w_pad=_MARGIN, h_pad=_MARGIN)
     for text in figure.findobj(Text):
-        text.set_fontsize(max(_LARGER * text.get_fontsize(), _SLIDE_TEXT))
+        text.set_fontsize(max(_LARGER * float(text.get_fontsize()), _SLIDE_TEXT))
     for ax in figure.findobj(Axes):  # those within others are not in figure.axes
-        small = [tick.get_fontsize() for tick in (*ax.get_xticklabels(), *ax.get_yticklabels())]
-        ax.tick_params(labelsize=max([_SLIDE_TEXT, *small]))
+        ax.tick_params(labelsize=_SLIDE_TEXT)
     for line in figure.findobj(Line2D):
         line.set_linewidth(_LARGER * line.get_linewidth())
         line.set_markersize(_LARGER * line.get_markersize())

@@ -39,7 +39,7 @@ from crawlsim.report.run_figures import (
     plot_shared_probes,
     plot_spacing_costs,
 )
-from crawlsim.report.sweep_figures import Key, Row, heat_figure, sweep_figure, text_of
+from crawlsim.report.sweep_figures import Key, Row, heat_figure, panels_of, sweep_figure, text_of
 from crawlsim.report.words import (
     ComparisonRow,
     meaning_of,
@@ -470,6 +470,31 @@ def sweep_drawings(
         ("regions", region_figure(rows, keys, unit), f"The best decision over {over}."),
     ]
     return [Drawing(name, figure.axes[0], said) for name, figure, said in drawn if figure]
+
+
+def sweep_slides(
+    rows: Sequence[Row],
+    shown: Sequence[Key],
+    keys: Sequence[str],
+    unit: str,
+    between: Sequence[Row] = (),
+) -> Iterator[Drawing]:
+    """The figures of a sweep, each measure in one of its own.
+
+    Parameters
+    ----------
+    rows, shown, keys, unit, between
+        As of `sweep_figure`.
+    """
+    for key in panels_of(rows, shown):
+        of = name_of(*key).replace("\N{NO-BREAK SPACE}", " ").replace(" ", "-")
+        for each in sweep_drawings(rows, [key], keys, unit, between):
+            if each.name != "regions":
+                yield each._replace(name=f"{of}-{each.name}")
+    if (regions := region_figure(rows, keys, unit)) is not None:
+        yield Drawing(
+            "regions", regions.axes[0], f"The best decision over {' and '.join(keys[:2])}."
+        )
 
 
 def _cells(

@@ -184,9 +184,7 @@ def sweep_figure(
     between: Sequence[Row] = (),
 ) -> Figure:
     """The figure of `sweep_picture`: panels, and one legend for all of them below."""
-    seen = _estimates(rows)
-    varying = [key for key in shown if len(seen[key]) > 1 or key[0] == "control_cost"]
-    panels = (varying or list(shown))[:_MOST_PANELS]
+    panels = panels_of(rows, shown)
     figure, axes = _grid(len(panels), _WIDTH, _HEIGHT)
     every = curves_of([*rows, *between], keys)
     curves = every[:_MOST_CURVES]
@@ -201,6 +199,13 @@ def sweep_figure(
     names = ["formula", "simulation, 95 % interval"]
     figure.legend([theory, simulated], names, loc="outside upper left", ncols=2, **_LEGEND)
     return figure
+
+
+def panels_of(rows: Sequence[Row], shown: Sequence[Key]) -> list[Key]:
+    """What is drawn of a sweep: what varies over the grid, at most six measures."""
+    seen = _estimates(rows)
+    varying = [key for key in shown if len(seen[key]) > 1 or key[0] == "control_cost"]
+    return (varying or list(shown))[:_MOST_PANELS]
 
 
 def _grid(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
@@ -348,8 +353,9 @@ def label_map(
     ax: Axes, keys: Sequence[str], across: Sequence[str], up: Sequence[str], unit: str
 ) -> None:
     """The two entries and their values beside a map; of many values some."""
-    for key, label in zip(keys, (ax.set_xlabel, ax.set_ylabel), strict=False):
-        label(_wrapped(of_entry(key, unit), _LABEL), fontsize=9, color="#333333")
+    across_words, up_words = (_wrapped(of_entry(key, unit), _LABEL) for key in keys[:2])
+    ax.set_xlabel(across_words, fontsize=9, color="#333333")
+    ax.set_ylabel(up_words, fontsize=9, color="#333333")
     every = [max(1, math.ceil(len(names) / _MOST_ACROSS)) for names in (across, up)]
     ax.set_xticks(range(0, len(across), every[0]), [plain(name) for name in across[:: every[0]]])
     ax.set_yticks(range(0, len(up), every[1]), [plain(name) for name in up[:: every[1]]])
