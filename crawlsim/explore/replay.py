@@ -65,7 +65,7 @@ def replay(
         formula=[Markup(formula[name]) for name in parts if formula[name]] if formula else [],
         last=last,
         files=files,
-        holds=holds and f"{number(holds.value)} ({shown(holds.source)})",
+        holds=holds and f"{number(holds.value)}, by {shown(holds.source)}",
         name_of=name_of,
         chart_style=Markup(_text("chart.css")),
         modules=Markup("\n".join(_within(_text(name)) for name in _MODULES)),

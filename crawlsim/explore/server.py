@@ -33,7 +33,7 @@ from crawlsim.cli.loading import is_to_decide
 from crawlsim.cli.tables import json_text
 from crawlsim.explore.asking import MOST, SIDES, Asked, Refused, asked_for, whole
 from crawlsim.explore.lesson import Opened, library
-from crawlsim.explore.lesson_record import knob_records, lesson_record
+from crawlsim.explore.lesson_record import knob_records, lesson_record, settings_in_words
 from crawlsim.explore.live import Run, require_short, simulate_some
 from crawlsim.explore.live_verdict import Watched, event_record
 from crawlsim.explore.replay import csv_of, replay
@@ -243,7 +243,7 @@ class Explorer:
     async def replay_of(self, asked: Asked) -> str:
         """The page that replays what was seen."""
         events = await self._all_seen(asked)
-        lesson = lesson_record(asked)
+        lesson = lesson_record(asked) | {"settings": settings_in_words(asked)}
         formula = await self._formula(asked)
         files = {side: tomli_w.dumps(asked.side(side).as_file()) for side in SIDES}
         holds = await self._holding(asked) if events[-1]["differs"] else None

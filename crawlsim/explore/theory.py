@@ -20,7 +20,7 @@ Exact = Mapping[Key, Prediction]
 
 @dataclass(frozen=True)
 class Theory:
-    """The document of `crawlsim solve --json`, and the exact values of the most special formulas."""
+    """The document of `crawlsim solve --json`, and exact values, by the most special formulas."""
 
     record: Mapping[str, Any]
     exact: Exact
