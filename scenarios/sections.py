@@ -372,11 +372,10 @@ class Probing(Section):
             raise refused("is missing; how many probes?", key="probes")
         return self
 
-    @property
-    def spacing(self) -> float:
-        """The minimum spacing of a scenario with one source, [source]."""
-        assert not isinstance(self.minimum_spacing, tuple)
-        return self.minimum_spacing
+    def spacing_of(self, source: int) -> float:
+        """The minimum spacing of one of the sources."""
+        spacing = self.minimum_spacing
+        return spacing[source] if isinstance(spacing, tuple) else spacing
 
 
 class Period(Keyed[Annotated[tuple[Count, ...], Field(min_length=1)]]):

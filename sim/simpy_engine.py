@@ -13,7 +13,6 @@ from scenarios import Scenario, ScenarioError
 from scenarios.activation import Optimal
 from scenarios.errors import MISSING
 from scenarios.law_points import LawPoints
-from scenarios.sections import Times
 
 if TYPE_CHECKING:
     from sim.event_log import Log
@@ -46,9 +45,11 @@ def _unresolved(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
         yield f"robots.accessing.{key}", getattr(policy, key) or MISSING, f"the {key}"
     if scenario.servers is not None and scenario.servers.routing == "optimal":
         yield "servers.routing", "optimal", "period or random"
-    probes = scenario.probing.policy if scenario.probing else "uniform"
-    if not isinstance(probes, Times) and (probes != "uniform" or scenario.sources is not None):
-        yield "probing.policy", probes, "times" if scenario.sources else "times or uniform"
+    monitor = scenario.model.monitor
+    if monitor is not None and not monitor.is_settled:
+        asked = monitor.asked.policy
+        if asked != "uniform" or monitor.is_shared:
+            yield "probing.policy", asked, "times" if monitor.is_shared else "times or uniform"
 
 
 def simulate(

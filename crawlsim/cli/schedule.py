@@ -116,8 +116,6 @@ def schedule(
     from crawlsim.logs.plan.tables import read_classes, read_host_visits, read_robots, read_weights
     from crawlsim.logs.plan.writing import schedule_text, unspent
 
-    if form not in _FORMATS:
-        raise ScenarioError("--format", form, f"must be {one_of(form, _FORMATS)}")
     if kind not in (None, *_KINDS):
         raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
     if report is not None and Path(report).suffix != ".html":
