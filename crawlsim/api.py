@@ -167,11 +167,22 @@ class Check:
     course: list[Comparison] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        return f"<Check of {self.results.scenario}: {self.verdict}>"
+        return f"<Check of {self._headline()}>"
 
     def _repr_html_(self) -> str:
+        if not self.comparisons:
+            return html_of(self.results.to_frame(), self._headline())
         shown = ["measure", "subject", "predicted", "estimated", "standard_error", "z", "verdict"]
-        return html_of(self.to_frame()[shown], f"{self.results.scenario}: {self.verdict}")
+        return html_of(self.to_frame()[shown], self._headline())
+
+    def _headline(self) -> str:
+        """The verdict, and where no formula is why: that."""
+        from crawlsim.summary import without_formula
+
+        gap = without_formula(self.comparisons, self.verdict)
+        judged = [row for row in self.comparisons if row.verdict != "not judged"]
+        said = gap or f"{counted(len(judged), 'number')} judged"
+        return f"{self.results.scenario}: {self.verdict}, {said}"
 
     def find(self, measure: str, subject: Subject = None) -> Comparison:
         """The comparison of a measure, with an exact value if there is one.
@@ -461,7 +472,8 @@ def rank(
     goal = goal_of(minimise, maximise, first)
     if goal is None:
         raise ScenarioError("--minimise", "not given", "is needed, or maximise, or first")
-    grid = cells(scenario_of(system), varied_of(vary, values))
+    varied = varied_of(vary, values)
+    grid = cells(scenario_of(system), varied)
     rule = indifference_of(indifference, confidence, goal, grid, max_replications)
     records = _records(grid, exact=exact, engine=engine, executor=executor)
 
@@ -475,8 +487,8 @@ def rank(
         best=best.record if best else None,
         sentence=best.sentence if best else goal.missed,
         rows=sweep_of(grid, records),
-        differences=pd.DataFrame(differences, columns=[*vary, *DIFFERENCES]),
-        choice=pd.DataFrame(best.choice if best else (), columns=[*vary, *CHOICE]),
+        differences=pd.DataFrame(differences, columns=[*varied, *DIFFERENCES]),
+        choice=pd.DataFrame(best.choice if best else (), columns=[*varied, *CHOICE]),
     )
 
 

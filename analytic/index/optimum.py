@@ -5,10 +5,13 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from analytic.machinery.refusal import NoAnswerError
 from scenarios.results import html_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class NoOptimumError(NoAnswerError):
@@ -100,9 +103,13 @@ class Optimum:
         return f"<Optimum of {self._headline()}>"
 
     def _repr_html_(self) -> str:
+        return html_of(self.to_frame(), self._headline())
+
+    def to_frame(self) -> pd.DataFrame:
+        """The alternatives, one row each."""
         import pandas as pd
 
-        return html_of(pd.DataFrame(list(self.table)), self._headline())
+        return pd.DataFrame(list(self.table))
 
     def _headline(self) -> str:
         """What was decided, and what it costs."""
