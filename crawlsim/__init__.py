@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from crawlsim.api import (
         Check,
         Ranking,
+        Run,
         Solution,
         check,
         fit,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         sweep,
     )
     from crawlsim.logs.fit import fitted_scenario
+    from crawlsim.pictures import Sweep
     from scenarios import Results, Scenario, ScenarioError, load
 
 _HOMES = {
@@ -35,6 +37,7 @@ _HOMES = {
     "Results": "scenarios",
     "Scenario": "scenarios",
     "ScenarioError": "scenarios",
+    "Sweep": "crawlsim.pictures",
     "compare": "analytic",
     "fitted_scenario": "crawlsim.logs.fit",
     "load": "scenarios",
@@ -46,9 +49,11 @@ __all__ = [
     "Prediction",
     "Ranking",
     "Results",
+    "Run",
     "Scenario",
     "ScenarioError",
     "Solution",
+    "Sweep",
     "check",
     "compare",
     "fit",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -15,9 +16,11 @@ import analytic
 import sim
 from analytic import Comparison, NotApplicable, Optimum, Prediction
 from analytic.transient.answers import NO_COURSE, OverTime
-from scenarios import Results, Scenario, ScenarioError, load
+from scenarios import Results, Scenario, ScenarioError
 from scenarios.base import one_of
-from scenarios.results import html_of
+from scenarios.files import System, scenario_of
+from scenarios.measures import Subject
+from scenarios.results import absent, html_of
 from scenarios.text import counted
 
 if TYPE_CHECKING:
@@ -28,10 +31,11 @@ if TYPE_CHECKING:
     from crawlsim.logs.fit.trace import Kind
     from crawlsim.logs.plan import Schedule
     from crawlsim.logs.read import ChangeLog, VisitLog
+    from crawlsim.pictures import Sweep
     from sim.sweep import Cell
 
-System = Scenario | str | Path
-"""A scenario, the name of one in the library, or the path of a file."""
+_HEADLINES = 3
+"""Numbers in the one line that says what a run is."""
 
 
 @dataclass(frozen=True)
@@ -47,28 +51,97 @@ class Solution:
         The numbers at the times of ``run.observe``, from the start on.
     periodic : OverTime or None
         One period of the periodic regime of a system whose interventions repeat.
+    scenario : str
+        Its name.
     """
 
     predictions: list[Prediction]
     not_applicable: list[NotApplicable]
     course: OverTime = NO_COURSE.course
     periodic: OverTime | None = None
+    scenario: str = "the scenario"
 
     def __iter__(self) -> Iterator[Any]:
         """The predictions, and the formulas that do not apply."""
         return iter((self.predictions, self.not_applicable))
 
     def __repr__(self) -> str:
-        return f"<Solution: {counted(len(self.predictions), 'prediction')}>"
+        what = counted(len(self.predictions), "prediction")
+        return (
+            f"<Solution of {self.scenario}: {what if self.predictions else 'no formula applies'}>"
+        )
 
     def _repr_html_(self) -> str:
-        return html_of(self.to_frame(), "What the formulas say")
+        said = "what the formulas say" if self.predictions else "no formula applies"
+        return html_of(self.to_frame(), f"{self.scenario}: {said}")
+
+    def find(self, measure: str, subject: Subject = None) -> Prediction:
+        """The prediction of a measure, an exact one if there is one.
+
+        Parameters
+        ----------
+        measure, subject
+            As of `Results.find`.
+
+        Raises
+        ------
+        LookupError
+            If there is none, with what there is.
+        """
+        return _found(self.predictions, self.scenario, "prediction", measure, subject)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each prediction."""
         import pandas as pd
 
         return pd.DataFrame(self.predictions, columns=list(Prediction.__dataclass_fields__))
+
+
+@dataclass(frozen=True, repr=False)
+class Run(Results):
+    """The results of a system that is known: they can be drawn beside what the formulas say.
+
+    Parameters
+    ----------
+    system : Scenario
+        What was simulated; the others as of `Results`.
+    """
+
+    system: Scenario = field(kw_only=True, compare=False)
+
+    def __repr__(self) -> str:
+        from crawlsim.ranking import name_of_key
+        from sim.sweep import shown
+
+        keys = ((block.measure, each) for block in self.rows.blocks for each in block.subjects)
+        rows = [self.find(*key) for key in shown(self.system, keys)[:_HEADLINES]]
+        said = [f"{name_of_key((row.measure, row.subject))} {row.estimate:.4g}" for row in rows]
+        return f"{', '.join([super().__repr__()[:-1], *said])}>"
+
+    @cached_property
+    def solution(self) -> Solution:
+        """What the formulas say of the system."""
+        return solve(self.system)
+
+    def plot(self, measure: str, ax: Axes | None = None) -> Axes:
+        """A measure of all its subjects: simulated, with intervals, and what formulas say.
+
+        Parameters
+        ----------
+        measure : str
+        ax : Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Raises
+        ------
+        LookupError
+            If there is no such estimate, with what there is.
+        """
+        from crawlsim.pictures import in_pyplot, plot_measure
+
+        said = self.solution.predictions
+        unit = self.system.time_unit
+        return in_pyplot(lambda axes: plot_measure(self, said, measure, unit, axes), ax)
 
 
 @dataclass(frozen=True)
@@ -81,7 +154,7 @@ class Check:
         "agrees", "disagrees", "inconclusive" or "not judged".
     comparisons : list of Comparison
         One for each prediction that the simulation estimated.
-    results : Results
+    results : Run
     solution : Solution
     course : list of Comparison
         One for each number of the course, with its time.
@@ -89,22 +162,49 @@ class Check:
 
     verdict: str
     comparisons: list[Comparison]
-    results: Results
+    results: Run
     solution: Solution
     course: list[Comparison] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        return f"<Check of {self.results.scenario}: {self.verdict}>"
+        return f"<Check of {self._headline()}>"
 
     def _repr_html_(self) -> str:
+        if not self.comparisons:
+            return html_of(self.results.to_frame(), self._headline())
         shown = ["measure", "subject", "predicted", "estimated", "standard_error", "z", "verdict"]
-        return html_of(self.to_frame()[shown], f"{self.results.scenario}: {self.verdict}")
+        return html_of(self.to_frame()[shown], self._headline())
+
+    def _headline(self) -> str:
+        """The verdict, and where no formula is why: that."""
+        from crawlsim.summary import without_formula
+
+        gap = without_formula(self.comparisons, self.verdict)
+        judged = [row for row in self.comparisons if row.verdict != "not judged"]
+        said = gap or f"{counted(len(judged), 'number')} judged"
+        return f"{self.results.scenario}: {self.verdict}, {said}"
+
+    def find(self, measure: str, subject: Subject = None) -> Comparison:
+        """The comparison of a measure, with an exact value if there is one.
+
+        Parameters
+        ----------
+        measure, subject
+            As of `Results.find`.
+
+        Raises
+        ------
+        LookupError
+            If there is none, with what there is.
+        """
+        return _found(self.comparisons, self.results.scenario, "comparison", measure, subject)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Differences of estimates and predictions, in tolerances (`plot_comparison`)."""
+        from crawlsim.pictures import in_pyplot
         from crawlsim.report import plot_comparison
 
-        return plot_comparison(self.comparisons, ax=ax)
+        return in_pyplot(lambda axes: plot_comparison(self.comparisons, axes), ax)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each comparison."""
@@ -123,7 +223,7 @@ def run(
     executor: Executor | None = None,
     precision: sim.Precision | float | None = None,
     pages: str | Path | None = None,
-) -> Results:
+) -> Run:
     """Estimates of a scenario, with every "optimal" in it decided first.
 
     Parameters
@@ -159,17 +259,21 @@ def run(
             first = scenario.with_(
                 {key: value for key, value in asked.items() if value is not None}
             )
-            return sim.run_to_precision(
+            results = sim.run_to_precision(
                 first, precision, engine=engine, executor=executor, spool=spool
             )
-        return sim.run(
-            scenario,
-            seed=seed,
-            replications=replications,
-            engine=engine,
-            executor=executor,
-            spool=spool,
-        )
+        else:
+            results = sim.run(
+                scenario,
+                seed=seed,
+                replications=replications,
+                engine=engine,
+                executor=executor,
+                spool=spool,
+            )
+    return Run(
+        **{each.name: getattr(results, each.name) for each in fields(results)}, system=scenario
+    )
 
 
 def solve(system: System) -> Solution:
@@ -188,7 +292,8 @@ def solve(system: System) -> Solution:
     scenario = _decided(system)
     predictions, others = analytic.predict(scenario)
     course = analytic.course_of(scenario)
-    return Solution(predictions, [*others, *course.not_applicable], course.course, course.periodic)
+    reasons = [*others, *course.not_applicable]
+    return Solution(predictions, reasons, course.course, course.periodic, scenario.name)
 
 
 def check(
@@ -272,7 +377,7 @@ def optimize(
     """
     from crawlsim.searching import SearchRequest, next_best
 
-    scenario = _loaded(system)
+    scenario = scenario_of(system)
     if seed is not None:
         scenario = scenario.with_("run.seed", seed)
     asked = SearchRequest(
@@ -285,7 +390,7 @@ def optimize(
         engine=engine,
         executor=lambda: executor,
     )
-    return next_best(scenario, target, asked)
+    return replace(next_best(scenario, target, asked), scenario=scenario.name)
 
 
 @dataclass(frozen=True)
@@ -313,7 +418,8 @@ class Ranking:
 
 def rank(
     system: System,
-    vary: Mapping[str, Sequence[Any]],
+    vary: Mapping[str, Iterable[Any]] | str,
+    values: Iterable[Any] | None = None,
     *,
     minimise: str | None = None,
     maximise: str | None = None,
@@ -329,7 +435,7 @@ def rank(
 
     Parameters
     ----------
-    system, vary, exact, executor
+    system, vary, values, exact, executor
         As of `sweep`.
     minimise, maximise : str, optional
         A measure, with its subject where it has several, such as ``"sojourn_time served"``.
@@ -351,6 +457,7 @@ def rank(
     """
     import pandas as pd
 
+    from crawlsim.pictures import sweep_of
     from crawlsim.ranking import (
         CHOICE,
         DIFFERENCES,
@@ -360,12 +467,13 @@ def rank(
         indifference_of,
         ranked,
     )
-    from sim.sweep import cells
+    from sim.sweep import cells, varied_of
 
     goal = goal_of(minimise, maximise, first)
     if goal is None:
         raise ScenarioError("--minimise", "not given", "is needed, or maximise, or first")
-    grid = cells(_loaded(system), vary)
+    varied = varied_of(vary, values)
+    grid = cells(scenario_of(system), varied)
     rule = indifference_of(indifference, confidence, goal, grid, max_replications)
     records = _records(grid, exact=exact, engine=engine, executor=executor)
 
@@ -378,9 +486,9 @@ def rank(
     return Ranking(
         best=best.record if best else None,
         sentence=best.sentence if best else goal.missed,
-        rows=_frame(grid, records),
-        differences=pd.DataFrame(differences, columns=[*vary, *DIFFERENCES]),
-        choice=pd.DataFrame(best.choice if best else (), columns=[*vary, *CHOICE]),
+        rows=sweep_of(grid, records),
+        differences=pd.DataFrame(differences, columns=[*varied, *DIFFERENCES]),
+        choice=pd.DataFrame(best.choice if best else (), columns=[*varied, *CHOICE]),
     )
 
 
@@ -396,34 +504,24 @@ def _records(grid: Sequence[Cell], *, exact: bool, **how: Any) -> list[dict[str,
     return records
 
 
-def _frame(grid: Sequence[Cell], records: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """A row for each cell, measure and subject."""
-    import pandas as pd
-
-    from sim.sweep import COLUMNS
-
-    rows = [
-        (*cell.varied.values(), *row)
-        for cell, record in zip(grid, records, strict=True)
-        for row in record["rows"]
-    ]
-    return pd.DataFrame(rows, columns=[*grid[0].varied, *COLUMNS])
-
-
 def sweep(
     system: System,
-    vary: Mapping[str, Sequence[Any]],
+    vary: Mapping[str, Iterable[Any]] | str,
+    values: Iterable[Any] | None = None,
     *,
     exact: bool = True,
     executor: Executor | None = None,
-) -> pd.DataFrame:
+) -> Sweep:
     """Estimates of every combination of some entries, with the same seed for all of them.
 
     Parameters
     ----------
     system : Scenario, str or Path
-    vary : mapping str -> sequence
-        Key of the scenario file -> its values, such as ``{"buffer.waiting_places": [1, 2, 3]}``.
+    vary : mapping str -> iterable, or str
+        Key of the scenario file -> its values, such as ``{"buffer.waiting_places": [1, 2, 3]}``; or
+        one key.
+    values : iterable, optional
+        Of the one key.
     exact : bool
         Whether the exact values are computed too.
     executor : concurrent.futures.Executor, optional
@@ -431,19 +529,20 @@ def sweep(
 
     Returns
     -------
-    DataFrame
-        A row for each cell, measure and subject: the varied entries, then the columns of
-        ``results.csv``; `predicted` is empty where no formula is exact.
+    Sweep
+        A data frame with a row for each cell, measure and subject: the varied entries, then the
+        columns of ``results.csv``; `predicted` is empty where no formula is exact.
 
     Raises
     ------
     ScenarioError
         If a combination is not valid.
     """
-    from sim.sweep import cells
+    from crawlsim.pictures import sweep_of
+    from sim.sweep import cells, varied_of
 
-    grid = cells(_loaded(system), vary)
-    return _frame(grid, _records(grid, exact=exact, executor=executor))
+    grid = cells(scenario_of(system), varied_of(vary, values))
+    return sweep_of(grid, _records(grid, exact=exact, executor=executor))
 
 
 def fit(
@@ -645,10 +744,22 @@ def _recheck(text: str | None) -> float:
     return np.inf if text == "never" else duration(text, "--recheck")
 
 
-def _loaded(system: System) -> Scenario:
-    return system if isinstance(system, Scenario) else load(system)
-
-
 def _decided(system: System) -> Scenario:
     """The scenario with every "optimal" replaced by what it stands for."""
-    return analytic.resolve(_loaded(system))
+    return analytic.resolve(scenario_of(system))
+
+
+Said = TypeVar("Said", Prediction, Comparison)
+
+
+def _found(rows: Sequence[Said], scenario: str, what: str, measure: str, subject: Subject) -> Said:
+    """The row of a measure, an exact one if there is one."""
+    mine = [row for row in rows if (row.measure, row.subject) == (measure, subject)]
+    if not mine:
+        known: dict[str, list[Subject]] = {}
+        for row in rows:
+            subjects = known.setdefault(row.measure, [])
+            if row.subject not in subjects:
+                subjects.append(row.subject)
+        raise LookupError(absent(scenario, what, measure, subject, known))
+    return min(mine, key=lambda row: row.kind != "exact")

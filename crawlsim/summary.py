@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from scenarios.page_data import page_names, page_weights
 from scenarios.page_groups import finds_worst
 from scenarios.sections import PageSize
 from scenarios.text import shortened, units, visible
+
+if TYPE_CHECKING:
+    from analytic import Comparison
 
 _LONGEST_NAME = 60
 _WORST = 3
@@ -51,6 +54,16 @@ Said = TypeVar("Said")
 
 PageName = Callable[[str, Subject], str]
 """From a measure and its subject to the name of a page; "" for other subjects."""
+
+
+def without_formula(comparisons: Iterable[Comparison], verdict: str) -> str:
+    """What no formula predicts, where that is why the verdict is what it is; else nothing."""
+    rows = list(comparisons)
+    if verdict == "not judged":
+        return "no exact formula covers it" if rows else "no formula covers it"
+    unknown = [row for row in rows if row.verdict == verdict and math.isnan(row.predicted)]
+    names = ", ".join(dict.fromkeys(row.measure for row in unknown))
+    return f"no formula predicts {names}" if names else ""
 
 
 def alike(

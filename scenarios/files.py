@@ -15,7 +15,10 @@ from scenarios.base import most_like
 from scenarios.changes import with_changes
 from scenarios.errors import MISSING, ScenarioError
 from scenarios.library import library_names, library_text
-from scenarios.scenario import Scenario, scenario_from
+from scenarios.scenario import Scenario, require_scenario, scenario_from
+
+System = Scenario | Mapping[str, Any] | str | Path
+"""A scenario, the tables of its file, its name in the library, or the path of its file."""
 
 _LARGEST_FILE = 50_000_000
 
@@ -45,6 +48,24 @@ def load(source: str | Path, changes: Mapping[str, Any] | None = None) -> Scenar
     except ScenarioError as error:
         error.file = error.file or shown
         raise
+
+
+def scenario_of(system: System) -> Scenario:
+    """The scenario that is meant: itself, the one of a name or a path, or that of parsed tables.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be read or is not valid.
+    TypeError
+        If it is none of these.
+    """
+    if isinstance(system, str | Path):
+        return load(system)
+    if isinstance(system, Mapping):
+        return scenario_from(system)
+    require_scenario(system)
+    return system
 
 
 def read_entries(source: str | Path) -> tuple[dict[str, Any], str, str]:

@@ -177,13 +177,14 @@ class Replications(Mapping[Key, tuple[float, ...]]):
         return ((block.measure, each) for block in self.blocks for each in block.subjects)
 
     def __getitem__(self, key: Key) -> tuple[float, ...]:
+        measure, subject = key if isinstance(key, tuple) else (key, None)
         for block in self.blocks:
-            if block.measure == key[0] and (values := block.column(key[1])) is not None:
+            if block.measure == measure and (values := block.column(subject)) is not None:
                 return tuple(values.tolist())
-        raise KeyError(key)
+        raise KeyError(absent("the run", "value", measure, subject, subjects_of(self.blocks)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """What a simulation of one scenario gave.
 
@@ -219,14 +220,14 @@ class Results:
     seed: int
     count: int
     estimates: Sequence[Estimate]
-    replications: Mapping[Key, tuple[float, ...]] = field(repr=False)
+    replications: Mapping[Key, tuple[float, ...]]
     events: int = 0
-    leave_one_out: Mapping[Key, tuple[float, ...]] = field(default_factory=dict, repr=False)
-    controls: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
-    variance_ratios: Mapping[Key, float] = field(default_factory=dict, repr=False)
-    law_counts: Mapping[Key, NDArray[np.integer[Any]]] = field(default_factory=dict, repr=False)
-    time_to_index: Mapping[float, float] = field(default_factory=dict, repr=False)
-    course: CourseEstimates = field(default_factory=lambda: NO_COURSE, repr=False)
+    leave_one_out: Mapping[Key, tuple[float, ...]] = field(default_factory=dict)
+    controls: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    variance_ratios: Mapping[Key, float] = field(default_factory=dict)
+    law_counts: Mapping[Key, NDArray[np.integer[Any]]] = field(default_factory=dict)
+    time_to_index: Mapping[float, float] = field(default_factory=dict)
+    course: CourseEstimates = field(default_factory=lambda: NO_COURSE)
 
     @cached_property
     def rows(self) -> Rows:
@@ -250,19 +251,13 @@ class Results:
         """
         found = self.rows.find(measure, subject)
         if found is None:
-            raise LookupError(self._missing(measure, subject))
+            known = subjects_of(self.rows.blocks)
+            raise LookupError(absent(self.scenario, "estimate", measure, subject, known))
         return found
 
-    def _missing(self, measure: str, subject: Subject) -> str:
-        subjects = {block.measure: block.subjects for block in self.rows.blocks}
-        if measure not in subjects:
-            known = ", ".join(map(_with_subjects, subjects, subjects.values()))
-            meant = nearest(measure, subjects)
-            return f"{self.scenario} has no estimate of {measure!r}{meant}; it has {known}"
-        own = _with_subjects(measure, subjects[measure])
-        if subject is None:
-            return f"{measure} of {self.scenario} needs a subject: {own}"
-        return f"{self.scenario} has no {measure} with subject {subject!r}; it has {own}"
+    def __repr__(self) -> str:
+        what = counted(len(self.rows), "estimate")
+        return f"<Results of {self.scenario}: {what}, {counted(self.count, 'replication')}>"
 
     def _repr_html_(self) -> str:
         return html_of(self.to_frame(), f"{self.scenario}: {counted(self.count, 'replication')}")
@@ -304,9 +299,40 @@ def html_of(frame: pd.DataFrame, title: str) -> str:
     return f"<p>{escape(title)}</p>{shown}{more}"
 
 
+def subjects_of(blocks: Sequence[Columns]) -> dict[str, Sequence[Subject]]:
+    """What there is, as `absent` lists it."""
+    return {block.measure: block.subjects for block in blocks}
+
+
+def absent(
+    owner: str,
+    what: str,
+    measure: str,
+    subject: Subject,
+    known: Mapping[str, Sequence[Subject]],
+) -> str:
+    """That there is no such number, and what there is instead.
+
+    Parameters
+    ----------
+    owner, what : str
+        Who should have it, and what it would be, such as "estimate".
+    measure, subject
+        What was asked for.
+    known : mapping measure -> sequence of subjects
+    """
+    if measure not in known:
+        every = ", ".join(map(_with_subjects, known, known.values())) or "none"
+        return f"{owner} has no {what} of {measure!r}{nearest(measure, known)}; it has {every}"
+    own = _with_subjects(measure, known[measure])
+    if subject is None:
+        return f"{measure} of {owner} needs a subject: {own}"
+    return f"{owner} has no {measure} with subject {subject!r}; it has {own}"
+
+
 def _with_subjects(measure: str, subjects: Sequence[Subject]) -> str:
     """A measure with the first of its subjects."""
-    if list(subjects) == [None]:
+    if len(subjects) == 1 and subjects[0] is None:
         return measure
     some = ", ".join(map(repr, subjects[:_FEW]))
     return f"{measure} ({some}{', …' if len(subjects) > _FEW else ''})"

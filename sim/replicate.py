@@ -22,10 +22,10 @@ import numpy as np
 
 from scenarios import Estimate, Results, Scenario, ScenarioError
 from scenarios.base import one_of
+from scenarios.files import System, scenario_of
 from scenarios.law_points import LawPoints
 from scenarios.measures import MEASURES
 from scenarios.page_groups import finds_worst, is_group, only_sums
-from scenarios.scenario import require_scenario
 from scenarios.text import counted
 from sim import compiled_engine, simpy_engine
 from sim.compiled_engine.interrupts import interrupts_watched
@@ -79,7 +79,7 @@ def engine_for(scenario: Scenario, name: str | None = None, logged: bool = False
 
 
 def run(
-    scenario: Scenario,
+    system: System,
     *,
     seed: int | None = None,
     replications: int | None = None,
@@ -95,7 +95,8 @@ def run(
 
     Parameters
     ----------
-    scenario : Scenario
+    system : Scenario, str, Path or mapping
+        A scenario, the name of one in the library, the path of a file, or its tables.
     seed, replications : int, optional
         Default: those of the scenario's [run].
     first : int
@@ -123,9 +124,9 @@ def run(
     ScenarioError
         If the scenario has a part that the engine does not simulate.
     TypeError
-        If it is not a scenario, but the name of one, say.
+        If it is no system.
     """
-    require_scenario(scenario)
+    scenario = scenario_of(system)
     given = {"run.seed": seed, "run.replications": replications}
     changes = {key: value for key, value in given.items() if value is not None}
     scenario = scenario.with_(changes) if changes else scenario
@@ -383,7 +384,7 @@ class Precision:
 
 
 def run_to_precision(
-    scenario: Scenario,
+    system: System,
     precision: Precision | float,
     *,
     engine: str | None = None,
@@ -403,7 +404,8 @@ def run_to_precision(
 
     Parameters
     ----------
-    scenario : Scenario
+    system : Scenario, str, Path or mapping
+        As of `run`.
     precision : Precision or float
         When to stop; a number is the largest half-width divided by the estimate.
     engine : str, optional
@@ -424,7 +426,7 @@ def run_to_precision(
     ScenarioError
         If the precision is asked of a measure that the scenario does not have.
     """
-    require_scenario(scenario)
+    scenario = scenario_of(system)
     if not isinstance(precision, Precision):
         precision = Precision(precision)
     chosen = engine_for(scenario, engine)

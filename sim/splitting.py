@@ -21,8 +21,8 @@ import numpy as np
 from scenarios import Scenario, ScenarioError
 from scenarios.arrays import Array, IntArray
 from scenarios.errors import MISSING
+from scenarios.files import System, scenario_of
 from scenarios.model import Gaps, OnChange, present
-from scenarios.scenario import require_scenario
 from scenarios.sections import PageSize
 from sim.estimates.jackknife import jackknife_error, t_quantile
 
@@ -100,7 +100,7 @@ class _Splits:
 
 
 def rare_losses(
-    scenario: Scenario,
+    system: System,
     *,
     precision: float = 0.1,
     seed: int | None = None,
@@ -116,7 +116,8 @@ def rare_losses(
 
     Parameters
     ----------
-    scenario : Scenario
+    system : Scenario, str, Path or mapping
+        As of `sim.run`.
     precision : float
         Half-width of the interval relative to the estimate, on the logarithmic scale.
     seed : int, optional
@@ -133,11 +134,10 @@ def rare_losses(
     ScenarioError
         If paths of the scenario cannot be split, or the pilot sees no page lost.
     """
-    require_scenario(scenario)
-    system = _without_pages(scenario)
+    scenario = _without_pages(scenario_of(system))
     seed = scenario.run.seed if seed is None else seed
-    splits = _pilot(system, seed)
-    work = partial(_followed, system, seed, splits)
+    splits = _pilot(scenario, seed)
+    work = partial(_followed, scenario, seed, splits)
     rows: list[tuple[float, float, int]] = []
     count = min(max(FEWEST, scenario.run.replications), most)
     while True:

@@ -148,6 +148,33 @@ def _range_or_value(text: str, option: str) -> list[str]:
     return [str(int(each)) if whole else f"{float(each)!r}" for each in numbers]
 
 
+HOW = 'sweep(system, {"buffer.waiting_places": [1, 2, 3]})'
+"""How it is asked for in Python."""
+
+
+def varied_of(
+    vary: Mapping[str, Iterable[Any]] | str, values: Iterable[Any] | None = None
+) -> dict[str, list[Any]]:
+    """The varied entries and their values, from a mapping, or from a key and its values.
+
+    Raises
+    ------
+    ScenarioError
+        If it is neither, or a key has no list of values.
+    """
+    given = {vary: values} if isinstance(vary, str) else vary
+    if not isinstance(given, Mapping) or (values is not None and given is vary):
+        raise ScenarioError("vary", vary, f"must be keys and lists of values: {HOW}")
+    varied = {}
+    for key, some in given.items():
+        if isinstance(some, str | bytes | Mapping) or not isinstance(some, Iterable):
+            raise ScenarioError(key, some, f"needs a list of values: {HOW}")
+        varied[key] = some.tolist() if hasattr(some, "tolist") else list(some)
+        if not varied[key]:
+            raise ScenarioError(key, varied[key], f"needs at least one value: {HOW}")
+    return varied
+
+
 def cells(scenario: Scenario, varied: Mapping[str, Sequence[Any]]) -> list[Cell]:
     """All combinations, the last entry varying fastest; every one is checked before any runs.
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from analytic.machinery.refusal import NoAnswerError
+from scenarios.results import html_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class NoOptimumError(NoAnswerError):
@@ -38,7 +43,7 @@ class Best(NamedTuple, Generic[Rule]):
     lower: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Optimum:
     """The best decision of one kind for a scenario.
 
@@ -74,6 +79,8 @@ class Optimum:
         `crawlsim.optimize` simulated, "simulated".
     promise : mapping, optional
         Of a simulated decision: what is promised of it, and how many replications that took.
+    scenario : str
+        The name of the system.
     """
 
     target: str
@@ -83,10 +90,29 @@ class Optimum:
     changes: Mapping[str, Any]
     table: Sequence[Mapping[str, Any]] = ()
     notes: Sequence[str] = ()
-    search: Any = field(default=None, repr=False)
+    search: Any = None
     measure: str = "control_cost"
     horizon: float | None = None
     proved: bool | None = None
     gap: float | None = None
     kind: str = "exact"
     promise: Mapping[str, Any] | None = None
+    scenario: str = "the scenario"
+
+    def __repr__(self) -> str:
+        return f"<Optimum of {self._headline()}>"
+
+    def _repr_html_(self) -> str:
+        return html_of(self.to_frame(), self._headline())
+
+    def to_frame(self) -> pd.DataFrame:
+        """The alternatives, one row each."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.table))
+
+    def _headline(self) -> str:
+        """What was decided, and what it costs."""
+        cost = "no exact cost" if self.cost is None else f"{self.measure} {self.cost:.4g}"
+        best = ", ".join(f"{name} {reprlib.repr(value)}" for name, value in self.decision.items())
+        return f"{self.scenario}, {self.target}: {cost} with {best}"

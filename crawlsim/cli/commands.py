@@ -229,7 +229,7 @@ def _show_verdicts(answers: list[Answer], changes: tuple[str, ...], every: bool)
                 scenario, rows, each.verdict, scope_of(rows, each.results), changes, every
             )
         else:
-            table = estimate_table(each.results, scenario, changes, every)
+            table = estimate_table(each.results, scenario, changes, every, each.verdict)
         show_table(table, OPTIONAL_COLUMNS, opening_lines(scenario, each.results))
         for line in summary_lines(scenario, rows, each.results):
             click.echo(f"  {line}")

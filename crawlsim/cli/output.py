@@ -21,7 +21,7 @@ from rich.table import Table
 from analytic.index.names import called, citation_of, cited, place_of
 from crawlsim.cli.streams import stage
 from crawlsim.cli.tables import PARTS, ShownConsole, new_table, show_table
-from crawlsim.summary import TOO_RARE, alike, naming_of, worst_pages
+from crawlsim.summary import TOO_RARE, alike, naming_of, without_formula, worst_pages
 from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, tail_lines, without_variance
@@ -229,11 +229,18 @@ def _is_folded(row: Estimate | Comparison | Prediction) -> bool:
 
 
 def estimate_table(
-    results: Results, scenario: Scenario, changes: Sequence[str] = (), every: bool = False
+    results: Results,
+    scenario: Scenario,
+    changes: Sequence[str] = (),
+    every: bool = False,
+    verdict: str = "",
 ) -> Table:
     """The estimates with their 95 % intervals; every row, where asked for."""
     count = counted(results.count, "replication")
-    title = f"{_titled(scenario, changes)}: {count}, engine {results.engine}, seed {results.seed}"
+    how = f"{count}, engine {results.engine}, seed {results.seed}"
+    if gap := without_formula((), verdict):
+        how = f"{verdict}: {gap}; `solve` says why ({how})"
+    title = f"{_titled(scenario, changes)}: {how}"
     ratios = results.variance_ratios
     gained = [">variance ratio"] if ratios else []
     numbers = (">estimate", ">± 95 %", ">low", ">high", *gained)
@@ -482,8 +489,8 @@ def comparison_table(
     Of very many pages also the bounds that the exact values reach go without saying.
     """
     title = f"{_titled(scenario, changes)}: {_coloured(verdict)}"
-    if verdict == "not judged":
-        title += ": no exact formula covers it; `solve` says why"
+    if gap := without_formula(rows, verdict):
+        title += f": {gap}; `solve` says why"
     elif scope and verdict == "agrees":
         title += f" ({scope})"
     numbers = (">predicted", ">estimated", ">± SE", ">z", ">detectable")
@@ -571,9 +578,6 @@ def summary_lines(
 def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:
     """What would settle the inconclusive rows."""
     open_rows = [row for row in _once(rows) if row.verdict == "inconclusive"]
-    unpredicted = [row.measure for row in open_rows if row.predicted != row.predicted]
-    if unpredicted:
-        yield f"no formula predicts: {', '.join(unpredicted)} (`solve` says why)"
     short = [row for row in open_rows if row.window_too_short]
     early = [row for row in open_rows if row.warmup_too_short]
     rare = [row for row in open_rows if row.too_rare]

@@ -6,7 +6,7 @@ import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +18,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from crawlsim.report.drawing import THEORY, axes_for, dress, plain, svg_text
+from crawlsim.report.drawing import THEORY, axes_for, dress, legend_above, plain, svg_text
 from crawlsim.report.words import name_of, of_entry, with_unit
 from scenarios.files import value_text
 from scenarios.measures import Subject
@@ -299,6 +299,33 @@ def is_number(value: Any) -> bool:
         return not isinstance(value, bool) and math.isfinite(float(value))
     except (TypeError, ValueError):
         return False
+
+
+def plot_sweep(
+    rows: Sequence[Row],
+    measure: str,
+    keys: Sequence[str],
+    ax: Axes | None = None,
+    unit: str = "time unit",
+    subject: Subject = None,
+) -> Axes:
+    """A measure over the first varied entry: simulation as points, theory as lines.
+
+    Parameters
+    ----------
+    rows, measure, keys, ax, unit, subject
+        As of `plot_heat_map`; further entries make a curve each. Rows of formulas alone, whose
+        estimates are None, may be among them (`crawlsim.ranking.formulas_between`).
+    """
+    ax = axes_for(ax)
+    curves = curves_of(rows, keys)[:_MOST_CURVES]
+    if len(curves) == 1:
+        curves = [replace(curves[0], name="simulation, 95 % interval")]
+    _draw(ax, curves, (measure, subject), keys[0], unit)
+    if any(row["predicted"] is not None and row["predicted"] == row["predicted"] for row in rows):
+        ax.plot([], [], color=THEORY, lw=1.2, label="formula")
+    legend_above(ax, title=plain(", ".join(of_entry(key, unit) for key in keys[1:])) or None)
+    return ax
 
 
 def plot_heat_map(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
+from typing import Any
 
 from generator.api import api_pages
 from generator.bibliography import bibliography_pages
@@ -16,6 +18,7 @@ from generator.measures import measure_pages
 from generator.notation import notation_pages
 from generator.papers import paper_pages
 from generator.places import pages_of, place_of
+from generator.solutions import with_solutions
 
 _KINDS = (
     command_pages,
@@ -72,17 +75,10 @@ def repository_files(root: Path) -> dict[str, bytes]:
         return name
 
     for path, place in places.items():
-        text = (root / path).read_text("utf-8")
         if path.endswith(".ipynb"):
-            notebook = json.loads(text)
-            for cell in notebook["cells"]:
-                if cell["cell_type"] == "markdown":
-                    source = relinked("".join(cell["source"]), path, places, file_at)
-                    cell["source"] = source.splitlines(keepends=True)
-            title = notebook["cells"][0]["source"]
-            title[1:1] = ["\n", f"{{download}}`{PurePath(path).name} </{_download(path)}>`\n"]
-            files[f"{place}.ipynb"] = json.dumps(notebook, indent=1).encode()
+            files[f"{place}.ipynb"] = _notebook_page(root, path, places, file_at)
         else:
+            text = (root / path).read_text("utf-8")
             files[f"{place}.md"] = relinked(text, path, places, file_at).encode()
     for picture in (root / "docs" / "pictures").rglob("*.png"):
         files[picture.relative_to(root / "docs").as_posix()] = picture.read_bytes()
@@ -97,3 +93,28 @@ def downloads(root: Path) -> dict[str, bytes]:
 
 def _download(path: str) -> str:
     return f"downloads/{path}"
+
+
+def _notebook_page(
+    root: Path, path: str, places: Mapping[str, str], file_at: Callable[[str], str | None]
+) -> bytes:
+    """A notebook with a link to its file, and with its solutions, if any."""
+    notebook = _relinked_notebook(root, path, places, file_at)
+    solutions = path.replace("notebooks/", "notebooks/solutions/")
+    if solutions in places:
+        solved = _relinked_notebook(root, solutions, places, file_at)
+        notebook["cells"] = with_solutions(notebook["cells"], solved["cells"])
+    title = notebook["cells"][0]["source"]
+    title[1:1] = ["\n", f"{{download}}`{PurePath(path).name} </{_download(path)}>`\n"]
+    return json.dumps(notebook, indent=1).encode()
+
+
+def _relinked_notebook(
+    root: Path, path: str, places: Mapping[str, str], file_at: Callable[[str], str | None]
+) -> dict[str, Any]:
+    notebook: dict[str, Any] = json.loads((root / path).read_text("utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            source = relinked("".join(cell["source"]), path, places, file_at)
+            cell["source"] = source.splitlines(keepends=True)
+    return notebook

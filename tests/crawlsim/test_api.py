@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 
 import crawlsim
+import sim
 from crawlsim.cli.program import commands
 from scenarios import ScenarioError
 from scenarios.results import html_of
@@ -140,15 +149,162 @@ def test_a_precision_is_reached_by_more_replications() -> None:
         crawlsim.run("one-robot", precision=2.0)
 
 
+def test_every_finder_says_what_there_is() -> None:
+    check = crawlsim.check(quick("one-robot"), replications=2)
+    for finder in (check.results, check.solution, check):
+        assert finder.find("sojourn_time", "served").measure == "sojourn_time"
+        with pytest.raises(LookupError, match=r"needs a subject: sojourn_time \(.*'served'"):
+            finder.find("sojourn_time")
+        with pytest.raises(
+            LookupError, match=r"did you mean loss_probability\?\); it has .*level_"
+        ):
+            finder.find("los_probability")
+    assert check.find("loss_probability").kind == "exact"
+    with pytest.raises(KeyError, match=r"did you mean loss_probability.*sojourn_time \('served'"):
+        check.results.replications["los_probability", None]
+    assert check.results.replications["loss_probability"]  # type: ignore[index]
+
+
+def test_sim_takes_what_a_user_has() -> None:
+    tables = {"run": {"horizon": 500.0, "warmup": 50.0, "replications": 2}, "name": "mine"}
+    tables |= {"robots": {"available": 1, "access_time": {"exponential": {"rate": 0.8}}}}
+    tables |= {"buffer": {"waiting_places": 1, "service": {"exponential": {"rate": 1.0}}}}
+    assert sim.run(tables).scenario == "mine"
+    assert sim.run_to_precision("one-robot", 0.1, engine="simpy").scenario == "one-robot"
+    with pytest.raises(TypeError, match=r"7 is not a Scenario; scenarios\.load"):
+        sim.run(7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("guess", "said"),
+    [
+        (({"buffer.waiting_places": 3},), "buffer.waiting_places = 3\nneeds a list"),
+        (({"buffer.waiting_places": "1,2"},), "needs a list of values"),
+        (("buffer.waiting_places", []), "needs at least one value"),
+        (("buffer.waiting_places",), "needs a list of values"),
+        (([1, 2],), "must be keys and lists of values"),
+        (({"buffer.waiting_places": [1]}, [2]), "must be keys and lists of values"),
+    ],
+)
+def test_a_sweep_that_cannot_be_meant_is_told_the_right_call(guess: Any, said: str) -> None:
+    with pytest.raises(ScenarioError) as told:
+        crawlsim.sweep("one-robot", *guess)
+    assert said in str(told.value)
+    assert 'sweep(system, {"buffer.waiting_places": [1, 2, 3]})' in str(told.value)
+
+
+def test_a_sweep_takes_a_key_and_any_values() -> None:
+    system = quick("one-robot")
+    asked = crawlsim.sweep(system, {"buffer.waiting_places": [1, 2]})
+    for values in ([1, 2], range(1, 3), np.arange(1, 3), iter((1, 2))):
+        assert crawlsim.sweep(system, "buffer.waiting_places", values).equals(asked)
+    assert crawlsim.rank(
+        system, "buffer.waiting_places", [1, 2], minimise="loss_probability"
+    ).rows.equals(asked)
+
+
+@pytest.fixture
+def pyplot() -> Iterator[None]:
+    """Figures without a window, closed in the end."""
+    with mpl.rc_context({"backend": "agg"}):
+        yield
+        plt.close("all")
+
+
+def marks_of(ax: Axes) -> list[float]:
+    """Heights of the points of a figure, and of its theory."""
+    return [float(y) for line in ax.lines for y in np.asarray(line.get_ydata())]
+
+
+@pytest.mark.usefixtures("pyplot")
+@pytest.mark.parametrize(
+    ("measure", "label"),
+    [
+        ("loss_probability", "loss probability (share)"),
+        ("level_probability", "fraction of time"),
+        ("sojourn_time", "sojourn time (time unit)"),
+    ],
+)
+def test_a_run_draws_estimates_and_theory_in_pyplot(measure: str, label: str) -> None:
+    results = crawlsim.run(quick("one-robot"))
+    ax = results.plot(measure)
+    assert plt.gcf() is ax.figure
+    seen = [row.estimate for row in results.rows.of_measure(measure)]
+    said = {row.value for row in results.solution.predictions if row.measure == measure}
+    assert {round(each, 9) for each in (*seen, *said)} <= {round(each, 9) for each in marks_of(ax)}
+    assert ax.get_ylabel() == label
+    own = plt.figure().add_subplot()
+    assert results.plot(measure, ax=own) is own
+
+
+@pytest.mark.usefixtures("pyplot")
+def test_what_cannot_be_drawn_is_told_with_what_can() -> None:
+    system = quick("one-robot")
+    with pytest.raises(LookupError, match=r"did you mean loss_probability"):
+        crawlsim.run(system).plot("los_probability")
+    swept = crawlsim.sweep(system, "buffer.waiting_places", [1, 2])
+    with pytest.raises(LookupError, match=r"needs a subject: sojourn_time \('served'"):
+        swept.plot("sojourn_time")
+    with pytest.raises(LookupError, match=r"'x' was not varied, but buffer\.waiting_places"):
+        swept.plot("loss_probability", "x")
+
+
+@pytest.mark.usefixtures("pyplot")
+def test_a_sweep_draws_a_measure_over_any_of_its_entries() -> None:
+    grid = {"buffer.waiting_places": [1, 3], "robots.access_time.exponential.rate": [0.5, 0.8, 2.0]}
+    swept = crawlsim.sweep(quick("one-robot"), grid)
+    ax = swept.plot(x="robots.access_time.exponential.rate", y="sojourn_time served")
+    assert ax.get_ylabel() == "sojourn time served (time unit)"
+    mine = swept[(swept.measure == "sojourn_time") & (swept.subject == "served")]
+    drawn = {round(each, 9) for each in marks_of(ax)}
+    assert {round(each, 9) for each in (*mine.estimate, *mine.predicted)} <= drawn
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["formula", "1", "3"]
+    assert swept.plot().get_ylabel() == "arrival rate (1/time unit)"
+    assert type(mine) is pd.DataFrame
+
+
 def test_a_notebook_shows_tables_whose_words_are_no_markup() -> None:
     check = crawlsim.check(quick("one-robot"), replications=2)
-    assert repr(check) == f"<Check of one-robot: {check.verdict}>"
-    assert check._repr_html_().startswith(f"<p>one-robot: {check.verdict}</p><table")
+    assert re.fullmatch(rf"<Check of one-robot: {check.verdict}, \d+ numbers judged>", repr(check))
+    assert check._repr_html_().startswith(f"<p>one-robot: {check.verdict}, ")
+    shares = r"arrival_rate 0\.\d+, loss_probability 0\.\d+, starvation_probability 0\.\d+"
+    words = rf"<Results of one-robot: 18 estimates, 2 replications, {shares}>"
+    assert re.fullmatch(words, repr(check.results))
     assert "loss_probability" in check.results._repr_html_()
-    assert repr(check.solution) == f"<Solution: {len(check.solution.predictions)} predictions>"
+    count = len(check.solution.predictions)
+    assert repr(check.solution) == f"<Solution of one-robot: {count} predictions>"
     assert "loss_probability" in check.solution._repr_html_()
     assert check.plot().get_xlabel().startswith("(simulation")
     long = html_of(pd.DataFrame({"n": ["<script>"] * 31}), "a<b")
     assert "<script>" not in long
     assert long.startswith("<p>a&lt;b</p>")
     assert long.endswith("<p>and 1 more row: to_frame()</p>")
+
+
+def test_a_decision_and_a_schedule_say_in_a_line_what_they_are(tmp_path: Path) -> None:
+    found = crawlsim.optimize("optimal-thresholds", "threshold")
+    words = "optimal-thresholds, threshold: control_cost 87.27 with robots [4, 3, 1], at [1, 3]"
+    assert repr(found) == f"<Optimum of {words}>"
+    assert found._repr_html_().startswith(f"<p>{words}</p><table")
+    strange = replace(found, scenario="<script>")
+    assert "<script>" not in strange._repr_html_()
+    visits = "url,time,changed\n" + "".join(
+        f"http://a/<b>,2024-{month:02}-{day:02},{day % 2}\n"
+        for month in range(1, 13)
+        for day in (1, 8, 15)
+    )
+    (tmp_path / "visits.csv").write_text(visits)
+    plan = crawlsim.schedule(tmp_path / "visits.csv", "1/day")
+    assert re.fullmatch(r"<Schedule of 1 page: 1 visit a day, .*>", repr(plan))
+    assert "http://a/&lt;b&gt;" in plan._repr_html_()
+
+
+def test_a_check_without_a_formula_says_so_at_once() -> None:
+    law = {"lognormal": {"mean": 1.0, "sd": 1.0}}
+    system = quick("one-robot").with_({"robots.access_time": law, "buffer.service": law})
+    judged = crawlsim.check(system, engine="simpy", replications=2)
+    assert repr(judged).startswith("<Check of one-robot: inconclusive, no formula predicts ")
+    assert all(name in repr(judged) for name in system.judged)
+    nothing = crawlsim.check(system.with_("judged", []), engine="simpy", replications=2)
+    assert repr(nothing) == "<Check of one-robot: not judged, no formula covers it>"
+    assert "loss_probability" in nothing._repr_html_()

@@ -10,6 +10,7 @@ import posixpath
 import re
 import shlex
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -333,6 +334,29 @@ def test_every_notebook_can_be_downloaded_from_its_page() -> None:
         assert found[f"downloads/{name}"] == path.read_bytes()
         page = json.loads(files[name])
         assert f"</downloads/{name}>" in "".join(page["cells"][0]["source"])
+
+
+def test_every_solution_folds_out_under_its_exercise() -> None:
+    files = repository_files(ROOT)
+    for path in all_notebooks():
+        name = path.relative_to(ROOT).as_posix()
+        cells = json.loads(files[name])["cells"]
+        texts = ["".join(cell["source"]) for cell in cells]
+        words = "\n".join(texts)
+        if "solutions" in path.parts:
+            assert "<details>" not in words
+            continue
+        solved = json.loads((path.parent / "solutions" / path.name).read_text("utf-8"))["cells"]
+        headings = "\n".join("".join(each["source"]) for each in solved)
+        titles = re.findall(r"^## \d\. (.*)$", headings, re.MULTILINE)
+        marks = r"^(?:(\d)\. \*\*|<summary>Solution: (.*)</summary>|(</)details>)"
+        order = re.findall(marks, words, re.MULTILINE)
+        assert ["".join(each) for each in order] == [
+            "</",
+            *(part for n, title in enumerate(titles, 1) for part in (str(n), escape(title), "</")),
+        ]
+        code = [each for each in solved if each["cell_type"] == "code"]
+        assert [each for each in cells if each["cell_type"] == "code"][-len(code) :] == code
 
 
 def left_out(texts: dict[str, str], notebooks: set[str]) -> set[str]:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from profiles import examples
 from pydantic import ValidationError
 
-import sim
 from analytic import predict, resolve
 from scenarios import Scenario, ScenarioError, dumps, library_names, load, scenario_from, schema
 from scenarios.deliveries import as_modes, batch_matrices
@@ -955,7 +954,7 @@ def test_a_label_is_one_line_without_control_characters(key: str, text: str) -> 
     assert getattr(scenario.with_(key, ordinary), key) == ordinary
 
 
-@pytest.mark.parametrize("function", [sim.run, predict, resolve])
+@pytest.mark.parametrize("function", [predict, resolve])
 def test_a_name_is_no_scenario_yet(function: Any) -> None:
     hint = re.escape("'one-robot' is not a Scenario; load it first: scenarios.load('one-robot')")
     with pytest.raises(TypeError, match=hint):

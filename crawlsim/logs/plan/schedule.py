@@ -6,7 +6,7 @@ import fnmatch
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,11 @@ from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.base import listed, one_of
 from scenarios.errors import MISSING
+from scenarios.results import html_of
 from scenarios.text import counted, quantity, shortened
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MORE_BUDGET = 0.2
 """Share by which the budget is made larger, to see what that would be worth."""
@@ -186,7 +190,7 @@ class Share:
     high: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schedule:
     """How often each page is to be visited, and what is known of it.
 
@@ -234,17 +238,39 @@ class Schedule:
     even_share: float
     expected: Mapping[str, Share] | None
     windows: list[Window] | None
-    forecast: Forecast = field(repr=False)
-    asked: LogRequest = field(repr=False)
-    limits: Limits = field(repr=False)
-    importance: Array = field(repr=False)
-    gaps: Gaps = field(repr=False)
-    gone: Gone = field(repr=False)
-    is_new: NDArray[np.bool_] = field(repr=False)
+    forecast: Forecast
+    asked: LogRequest
+    limits: Limits
+    importance: Array
+    gaps: Gaps
+    gone: Gone
+    is_new: NDArray[np.bool_]
     of_changes: bool = False
     no_promise: str = ""
     with_more: float | None = None
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Schedule of {self._headline()}>"
+
+    def _repr_html_(self) -> str:
+        return html_of(self.to_frame(), f"Schedule of {self._headline()}")
+
+    def _headline(self) -> str:
+        """How many pages and visits, and what that promises."""
+        pages = counted(len(self.urls), "page")
+        visits = quantity(f"{self.spent * DAY:.4g}", "visit")
+        plan = None if self.expected is None else self.expected["plan"]
+        stale = "no promise" if plan is None else f"{plan.mean:.1%} of the time out of date"
+        return f"{pages}: {visits} a day, {stale}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The pages, one row each: days between two visits, and what the log has of them."""
+        import pandas as pd
+
+        days = self.intervals / DAY
+        seen = {"visits": self.visits, "changes": self.changes}
+        return pd.DataFrame({"url": self.urls, "days": days, **seen})
 
     @property
     def verdict(self) -> Verdict | None:

@@ -1,0 +1,146 @@
+"""Pictures in one line, of a run and of a sweep, where a notebook or a script shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analytic import Prediction
+from crawlsim.ranking import formulas_between, name_of_key
+from crawlsim.report import plot_levels, plot_obsolescence_rates
+from crawlsim.report.sweep_figures import plot_sweep
+from scenarios import MEASURES, Results, Scenario
+from scenarios.measures import Subject
+from scenarios.results import absent
+from sim.sweep import COLUMNS, Cell, rows_of, shown
+
+_BY_INDEX = {"level_probability": plot_levels, "obsolescence_rate": plot_obsolescence_rates}
+"""Measures with a figure of their own, of the subjects that are numbers."""
+
+
+def in_pyplot(draw: Callable[[Axes | None], Axes], ax: Axes | None) -> Axes:
+    """Draw on the axes given, or on a new figure of pyplot, of the size that the drawing takes."""
+    if ax is None:
+        figure = draw(None).figure
+        assert isinstance(figure, Figure)
+        ax = plt.figure(figsize=figure.get_size_inches(), layout="constrained").add_subplot()
+    return draw(ax)
+
+
+def plot_measure(
+    results: Results,
+    predictions: Iterable[Prediction],
+    measure: str,
+    unit: str,
+    ax: Axes | None = None,
+) -> Axes:
+    """A measure of all its subjects: estimates with intervals, exact values as lines or dashes.
+
+    Parameters
+    ----------
+    results : Results
+    predictions : iterable of Prediction
+    measure : str
+    unit : str
+        Of time.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Raises
+    ------
+    LookupError
+        If there are no such estimates, with what there is.
+    """
+    subjects = [row.subject for row in results.rows.of_measure(measure)]
+    if not subjects:
+        results.find(measure)
+    numbered = all(isinstance(each, int) for each in subjects)
+    if measure in _BY_INDEX and numbered:
+        return _BY_INDEX[measure](results, predictions, ax)
+    exact = {
+        (each.measure, each.subject): (each.value, each.source)
+        for each in predictions
+        if each.kind == "exact"
+    }
+    across = (MEASURES[measure].subject or "").partition(",")[0] if numbered else ""
+    rows = [
+        row._asdict()
+        | {"subject": None, across: results.scenario if row.subject is None else row.subject}
+        for row in rows_of(results, exact)
+        if row.measure == measure
+    ]
+    return plot_sweep(rows, measure, [across], ax, unit)
+
+
+class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
+    """The rows of a sweep: a data frame whose `plot` knows measures.
+
+    What is made of it is a plain data frame, and so is ``pandas.DataFrame(sweep)``.
+    """
+
+    _metadata = ["varied", "shown", "unit", "grid"]  # noqa: RUF012  # as pandas has it
+
+    def plot(self, y: str | None = None, x: str | None = None, *, ax: Axes | None = None) -> Axes:
+        """A measure over a varied entry, with intervals and exact values; the others make curves.
+
+        Parameters
+        ----------
+        y : str, optional
+            A measure, with its subject where it has several, such as ``"sojourn_time served"``;
+            default: the most important one.
+        x : str, optional
+            Default: the first entry.
+        ax : Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Raises
+        ------
+        LookupError
+            If there is no such measure or entry, with what there is.
+        """
+        found: dict[str, tuple[str, Subject]] = {}
+        known: dict[str, list[Subject]] = {}
+        for measure, subject in zip(self["measure"], self["subject"], strict=True):
+            key = (measure, None if pd.isna(subject) else subject)
+            name = name_of_key(key)
+            if name not in found:
+                found[name] = key
+                known.setdefault(measure, []).append(key[1])
+        wanted = found.get(y) if y else self.shown[0]
+        if wanted is None:
+            measure, _, subject = str(y).partition(" ")
+            raise LookupError(absent("the sweep", "estimate", measure, subject or None, known))
+        across = x or self.varied[0]
+        if across not in self.varied:
+            raise LookupError(f"{across!r} was not varied, but {', '.join(self.varied)}")
+        measure, subject = wanted
+        same = self["subject"].isna() if subject is None else self["subject"] == subject
+        rows = [
+            row | {"subject": subject}
+            for row in self[(self["measure"] == measure) & same].to_dict("records")
+        ]
+        if across == self.varied[0] and any(row["predicted"] == row["predicted"] for row in rows):
+            rows += formulas_between(self.grid, [wanted])
+        keys = [across, *(key for key in self.varied if key != across)]
+        return in_pyplot(lambda axes: plot_sweep(rows, measure, keys, axes, self.unit, subject), ax)
+
+
+def sweep_of(grid: list[Cell], records: list[dict[str, Any]]) -> Sweep:
+    """A row for each cell, measure and subject."""
+    rows = [
+        (*cell.varied.values(), *row)
+        for cell, record in zip(grid, records, strict=True)
+        for row in record["rows"]
+    ]
+    first: Scenario = grid[0].scenario
+    frame = Sweep(rows, columns=[*grid[0].varied, *COLUMNS])
+    frame.varied = [*grid[0].varied]
+    frame.shown = shown(first, ((row.measure, row.subject) for row in records[0]["rows"]))
+    frame.unit = first.time_unit
+    frame.grid = grid
+    return frame
