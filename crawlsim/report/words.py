@@ -72,7 +72,7 @@ def of_entry(key: str, time_unit: str) -> str:
         (each for each in _ENTRIES if f"{key}.".startswith(f"{each}.")), key=len, default=""
     )
     section, _, last = key.rpartition(".")
-    if known == key:
+    if key in _ENTRIES:
         words = _ENTRIES[known]
     elif known:
         words = _PARAMETERS.get(last, f"{last} of the {{}}")
