@@ -58,6 +58,8 @@ COMMANDS = {
     "solve-phases": "solve several-indexers-phases --quantiles 0.9",
     "solve-all": "solve lecturer-deterministic-service --all",
     "solve-json": "solve polite-hosts --json",
+    "check-slides": f"check one-robot {_cut(2000)} --figures slides",
+    "optimize-report": "optimize optimal-thresholds --target threshold --report best.html",
     "optimize-static": "optimize talim-static-k5 --target static --figure f.svg --out best.toml",
     "optimize-threshold": "optimize optimal-thresholds --target threshold --figure f.svg",
     "optimize-levels": "optimize four-robots-one-threshold --target levels --figure f.svg",
