@@ -12,7 +12,7 @@ from generator.places import place_of
 PAGE = re.compile(r"`*(docs/(?:[\w-]+/)?[\w-]+\.md)`*")
 """A page of the repository as docstrings and notes name it."""
 
-LONG = 8
+LONG = 5
 """Rows of a table that is not folded."""
 
 _TABLE = re.compile(r"^(?:\|.*\n)+", re.MULTILINE)
@@ -81,8 +81,9 @@ def with_long_tables_folded(text: str) -> str:
     """A page whose tables of many rows fold out."""
 
     def folded(found: re.Match[str]) -> str:
-        rows = found.group().count("\n") - 2
-        return fold(f"{rows} rows", found.group()) if rows > LONG else found.group()
+        head, _, *rows = found[0].splitlines()
+        columns = ", ".join(cell.strip(" `*") for cell in head.strip("|").split("|"))
+        return fold(f"{len(rows)} rows: {columns}", found[0]) if len(rows) > LONG else found[0]
 
     return _TABLE.sub(folded, text)
 

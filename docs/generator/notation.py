@@ -140,7 +140,7 @@ def notation_pages() -> dict[str, str]:
             table(["quantity", "in crawlsim", *TITLES], rows),
             ":::",
             "## One letter, several meanings",
-            table(["letter", "in", "stands for"], _ambiguous()),
+            fold("The letters", table(["letter", "in", "stands for"], _ambiguous())),
             "## All symbols, source by source",
             *(part for paper in NOTATION for part in _all_of(paper)),
         )

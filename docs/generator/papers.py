@@ -9,6 +9,8 @@ from generator.markdown import LONG, code, fold, heading, linked, page, plain, t
 from papers.rows import STATUSES, TITLES, Row, counts_of, rows_of
 
 FOLDER = "reference/papers"
+_MANY = 20
+"""Rows that are not folded, of what is in no table."""
 
 
 def paper_pages() -> dict[str, str]:
@@ -45,7 +47,7 @@ def _page(key: str) -> str:
 
 
 def _by_table(rows: list[Row]) -> Iterator[str]:
-    """What is in no table of the paper, or in one of few cells; the cells of each other folded."""
+    """The cells of each table of the paper folded, if they are many; and so all other rows."""
     by_table: dict[str, list[Row]] = {}
     for row in rows:
         name = row.item.partition(",")[0] if row.kind == "table cell" else ""
@@ -53,7 +55,7 @@ def _by_table(rows: list[Row]) -> Iterator[str]:
     long = {name: cells for name, cells in by_table.items() if name and len(cells) > LONG}
     others = [row for name, cells in by_table.items() if name not in long for row in cells]
     if others:
-        yield _rows(others)
+        yield _rows(others) if len(others) <= _MANY else fold(f"{len(others)} items", _rows(others))
     for name, cells in long.items():
         yield fold(f"{name}: {len(cells)} cells", _rows(cells))
 
