@@ -2,7 +2,7 @@
 
 The procedure is sequential: after each look it drops systems that cannot be better than another
 one by more than an indifference, and draws further replications of the others only. It is proved
-(docs/how-to/sweeps.md) for normal replications with any correlation between the systems, such as
+(docs/theory/choosing.md) for normal replications with any correlation between the systems, such as
 that of common random numbers, whatever their means are: with probability at least the confidence no
 system is better than the chosen one by more than the indifference.
 
