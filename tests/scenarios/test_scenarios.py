@@ -20,6 +20,7 @@ from analytic import predict, resolve
 from scenarios import Scenario, ScenarioError, dumps, library_names, load, scenario_from, schema
 from scenarios.deliveries import as_modes, batch_matrices
 from scenarios.files import parse_value
+from scenarios.laws import Gamma
 
 sometimes = settings(max_examples=examples(50))
 
@@ -963,3 +964,21 @@ def test_a_name_is_no_scenario_yet(function: Any) -> None:
         function(Path("a.toml"))
     with pytest.raises(TypeError, match="scenario_from"):
         function({"name": "one-robot"})
+
+
+@pytest.mark.parametrize(
+    ("given_as", "mean"),
+    [
+        ({"shape": 2.0, "scale": 1.5}, 3.0),
+        ({"alpha": 2.0, "theta": 1.5}, 3.0),
+        ({"shape": 2.0, "rate": 4.0}, 0.5),
+        ({"alpha": 3.0, "beta": 4.0}, 0.75),
+    ],
+)
+def test_the_parameters_of_a_gamma_law_in_other_books_are_translated(
+    given_as: dict[str, float], mean: float
+) -> None:
+    said = Gamma.translated(given_as)
+    assert said is not None
+    shape = given_as.get("shape", given_as.get("alpha"))
+    assert said == f"write gamma = {{ shape = {shape:g}, mean = {mean:g} }}"
