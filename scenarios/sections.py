@@ -21,7 +21,7 @@ from scenarios.processes import ArrivalProcess
 from scenarios.rates import RateForm
 from scenarios.spacing_cost import SpacingCost
 from scenarios.text import counted, visible
-from scenarios.validity import check_probabilities
+from scenarios.validity import check_length, check_probabilities
 
 _LONGEST = 1000
 """Characters of a name or a label."""
@@ -100,11 +100,8 @@ class Pages(Section):
         for key in ("weights", "hosts", "sizes", "names"):
             given = given_numbers(getattr(self, key))
             given = given.texts if isinstance(given, TextColumn) else given
-            if isinstance(given, tuple) and len(given) != self.count:
-                allowed = (
-                    f"has {counted(len(given), 'entry')}; must have {self.count}, one per page"
-                )
-                raise refused(allowed, key=key)
+            if isinstance(given, tuple):
+                check_length(key, given, self.count, "page")
         if isinstance(self.hosts, Column):
             self._check_hosts(self.hosts.numbers)
         return self
@@ -421,23 +418,18 @@ class Servers(Section):
 
     def _check_random(self, probabilities: tuple[float, ...]) -> None:
         check_probabilities("routing.random", probabilities)
-        self._check_one_per_server("routing.random", probabilities)
-
-    def _check_one_per_server(self, key: str, values: tuple[object, ...]) -> None:
-        if len(values) != self.count:
-            allowed = f"must have {counted(self.count, 'entry')}, one per server"
-            raise refused(allowed, key=key, value=values)
+        check_length("routing.random", probabilities, self.count, "server")
 
     def _check_places(self) -> None:
         if isinstance(self.waiting_places, tuple):
-            self._check_one_per_server("waiting_places", self.waiting_places)
+            check_length("waiting_places", self.waiting_places, self.count, "server")
         if any(self.places) and self.discipline == "preemptive":
             allowed = 'packets wait only with discipline = "non-preemptive"'
             raise refused(allowed, key="waiting_places", value=self.waiting_places)
 
     def _check_costs(self) -> None:
         if self.weights is not None:
-            self._check_one_per_server("weights", self.weights)
+            check_length("weights", self.weights, self.count, "server")
             if not any(self.weights):
                 raise refused("must have a positive entry", key="weights", value=self.weights)
         if isinstance(self.spacing_cost, tuple) and len(self.spacing_cost) != self.count:
