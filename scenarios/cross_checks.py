@@ -18,7 +18,7 @@ from scenarios.activation import (
 )
 from scenarios.base import LARGEST, QUOTE, SMALLEST, listed, one_of
 from scenarios.choices import check_choices, check_targets
-from scenarios.columns import Column, given_numbers
+from scenarios.columns import Column, given_entries
 from scenarios.deliveries import Independent, Marked, joint_size
 from scenarios.errors import refused
 from scenarios.fleet import access_times, numbers_by_class, priced_alone
@@ -145,7 +145,7 @@ def _policy_fits_pages(scenario: System) -> None:
         allowed = f"pages are numbered 0 … {count - 1}"
         raise refused(allowed, key="robots.accessing.template", value=policy.template)
     for name in ("frequencies", "exponents", "values"):
-        given = given_numbers(getattr(policy, name, None))
+        given = given_entries(getattr(policy, name, None))
         if name == "frequencies" and isinstance(given, tuple):
             check_probabilities("robots.accessing.frequencies", given)
         if isinstance(given, tuple):
@@ -183,7 +183,7 @@ def _change_rate_needs_changes(scenario: System) -> None:
 
 
 def _some_positive(numbers: tuple[float, ...] | Zipf | Column) -> bool:
-    return isinstance(numbers, Zipf) or any(given_numbers(numbers))
+    return isinstance(numbers, Zipf) or any(given_entries(numbers))
 
 
 def _clients_need_weights(scenario: System) -> None:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from scenarios.accessing import Accessing
 from scenarios.activation import Activation
 from scenarios.base import ByType, Count, Keyed, NonNegative, Number, OneKey, Positive, Section
-from scenarios.columns import Column, TextColumn, given_numbers
+from scenarios.columns import Column, TextColumn, given_entries
 from scenarios.deliveries import Deliveries
 from scenarios.environment import Environment
 from scenarios.errors import refused
@@ -98,12 +98,11 @@ class Pages(Section):
         if not self.count:
             raise refused("must not be empty", key="change_rates")
         for key in ("weights", "hosts", "sizes", "names"):
-            given = given_numbers(getattr(self, key))
-            given = given.texts if isinstance(given, TextColumn) else given
+            given = given_entries(getattr(self, key))
             if isinstance(given, tuple):
                 check_length(key, given, self.count, "page")
         if isinstance(self.hosts, Column):
-            self._check_hosts(self.hosts.numbers)
+            self._check_hosts(self.hosts.entries)
         return self
 
     def _check_hosts(self, numbers: tuple[float, ...]) -> None:
@@ -117,7 +116,7 @@ class Pages(Section):
         """Number of pages."""
         if isinstance(self.change_rates, Zipf):
             return self.change_rates.root.pages
-        return len(given_numbers(self.change_rates))
+        return len(given_entries(self.change_rates))
 
     @property
     def host_count(self) -> int:
@@ -126,7 +125,7 @@ class Pages(Section):
             return 0
         if isinstance(self.hosts, ZipfHosts):
             return self.hosts.root.hosts
-        return int(max(given_numbers(self.hosts))) + 1
+        return int(max(given_entries(self.hosts))) + 1
 
 
 AccessTime = Annotated[Distribution | ArrivalProcess, OneKey(OTHER_NAMES, "exponential")]
