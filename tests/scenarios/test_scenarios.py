@@ -434,7 +434,7 @@ def test_a_byte_order_mark_is_read_over(folder):
 def test_paths_count_from_the_scenario_file(folder, monkeypatch):
     monkeypatch.chdir(folder / "data")
     scenario = load("../search-engine.toml")
-    assert scenario.pages.change_rates.numbers == (0.2, 0.1, 0.3)
+    assert scenario.pages.change_rates.entries == (0.2, 0.1, 0.3)
     assert scenario.robots.access_time.observations == (1.0, 2.5)
 
 
@@ -547,7 +547,7 @@ def test_a_file_replaces_values_and_power_laws(folder, monkeypatch):
             "robots.access_time.empirical.file": "data/times.csv",
         }
     )
-    assert changed.pages.change_rates.numbers == (0.2, 0.1, 0.3)
+    assert changed.pages.change_rates.entries == (0.2, 0.1, 0.3)
     assert changed.robots.access_time.observations == (1.0, 2.5)
     zipf = {"pages": 2, "exponent": 0.0, "total": 1.0}
     assert entry(changed.with_("pages.change_rates.zipf", zipf), "pages.change_rates") == {
