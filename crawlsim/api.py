@@ -124,7 +124,7 @@ class Run(Results):
         return solve(self.system)
 
     def plot(self, measure: str, ax: Axes | None = None) -> Axes:
-        """A measure of all its subjects: simulated, with intervals, and what formulas say.
+        """A measure of all its subjects, or over time: simulated, with intervals, and exactly.
 
         Parameters
         ----------
@@ -139,9 +139,8 @@ class Run(Results):
         """
         from crawlsim.pictures import in_pyplot, plot_measure
 
-        said = self.solution.predictions
-        unit = self.system.time_unit
-        return in_pyplot(lambda axes: plot_measure(self, said, measure, unit, axes), ax)
+        said = self.solution.predictions, self.solution.course
+        return in_pyplot(lambda axes: plot_measure(self, self.system, *said, measure, axes), ax)
 
 
 @dataclass(frozen=True)

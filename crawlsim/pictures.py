@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -10,9 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analytic import Prediction
+from analytic import Prediction, check_course
+from analytic.transient.answers import OverTime
 from crawlsim.ranking import name_of_key
-from crawlsim.report import plot_levels, plot_obsolescence_rates
+from crawlsim.report import plot_course, plot_levels, plot_obsolescence_rates
 from crawlsim.report.sweep_figures import plot_sweep
 from scenarios import MEASURES, Results, Scenario
 from scenarios.measures import Subject
@@ -34,20 +35,22 @@ def in_pyplot(draw: Callable[[Axes | None], Axes], ax: Axes | None) -> Axes:
 
 def plot_measure(
     results: Results,
-    predictions: Iterable[Prediction],
+    system: Scenario,
+    predictions: Sequence[Prediction],
+    course: OverTime,
     measure: str,
-    unit: str,
     ax: Axes | None = None,
 ) -> Axes:
-    """A measure of all its subjects: estimates with intervals, exact values as lines or dashes.
+    """A measure of all its subjects, or over time: estimates with intervals, and exact values.
 
     Parameters
     ----------
     results : Results
-    predictions : iterable of Prediction
+    system : Scenario
+    predictions : sequence of Prediction
+    course : OverTime
+        What the formulas say over time.
     measure : str
-    unit : str
-        Of time.
     ax : Axes, optional
         Where to draw; a new figure otherwise.
 
@@ -56,6 +59,8 @@ def plot_measure(
     LookupError
         If there are no such estimates, with what there is.
     """
+    if (measure, None) in results.course.columns:
+        return plot_course(results, system, measure, check_course(system, course, results), ax)
     subjects = [row.subject for row in results.rows.of_measure(measure)]
     if not subjects:
         results.find(measure)
@@ -74,7 +79,7 @@ def plot_measure(
         for row in rows_of(results, exact)
         if row.measure == measure
     ]
-    return plot_sweep(rows, measure, [across], ax, unit)
+    return plot_sweep(rows, measure, [across], ax, system.time_unit)
 
 
 class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
