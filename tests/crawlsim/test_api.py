@@ -175,6 +175,12 @@ def test_sim_takes_what_a_user_has() -> None:
         sim.run(7)  # type: ignore[arg-type]
 
 
+def test_a_precision_that_is_not_reached_is_told() -> None:
+    short = crawlsim.load("one-robot", {"run.horizon": 50.0, "run.warmup": 10.0})
+    with pytest.warns(UserWarning, match=r"after 1000 replications the precision is not reached"):
+        assert sim.run_to_precision(short, 0.001).count == 1000
+
+
 @pytest.mark.parametrize(
     ("guess", "said"),
     [
@@ -235,6 +241,16 @@ def test_a_run_draws_estimates_and_theory_in_pyplot(measure: str, label: str) ->
     assert ax.get_ylabel() == label
     own = plt.figure().add_subplot()
     assert results.plot(measure, ax=own) is own
+
+
+@pytest.mark.usefixtures("pyplot")
+def test_what_is_observed_over_time_is_drawn_over_time() -> None:
+    changes = {"run.replications": 3, "run.horizon": 50.0}
+    results = crawlsim.run(crawlsim.load("indexer-outage", changes), engine="simpy")
+    ax = results.plot("mean_in_system")
+    assert ax.get_xlabel() == "time (minute)"
+    course = results.solution.course.columns["mean_in_system", None]
+    assert set(np.round(course, 9)) <= set(np.round(marks_of(ax), 9))
 
 
 @pytest.mark.usefixtures("pyplot")
