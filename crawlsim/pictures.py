@@ -90,14 +90,16 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
 
     _metadata = ["varied", "shown", "unit"]  # noqa: RUF012  # as pandas has it
 
-    def plot(self, y: str | None = None, x: str | None = None, *, ax: Axes | None = None) -> Axes:
-        """A measure over a varied entry, with intervals and exact values; the others make curves.
+    def plot(
+        self, y: str | Sequence[str] = (), x: str | None = None, *, ax: Axes | None = None
+    ) -> Axes:
+        """Measures over a varied entry, with intervals and exact values; the others make curves.
 
         Parameters
         ----------
-        y : str, optional
-            A measure, with its subject where it has several, such as ``"sojourn_time served"``;
-            default: the most important one.
+        y : str or sequence of str
+            A measure, with its subject where it has several, such as ``"sojourn_time served"``, or
+            some of one unit; default: the most important one.
         x : str, optional
             Default: the first entry.
         ax : Axes, optional
@@ -107,30 +109,47 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         ------
         LookupError
             If there is no such measure or entry, with what there is.
+        ValueError
+            If measures have different units.
         """
-        found: dict[str, tuple[str, Subject]] = {}
-        known: dict[str, list[Subject]] = {}
-        for measure, subject in zip(self["measure"], self["subject"], strict=True):
-            key = (measure, None if pd.isna(subject) else subject)
-            name = name_of_key(key)
-            if name not in found:
-                found[name] = key
-                known.setdefault(measure, []).append(key[1])
-        wanted = found.get(y) if y else self.shown[0]
-        if wanted is None:
-            measure, _, subject = str(y).partition(" ")
-            raise LookupError(absent("the sweep", "estimate", measure, subject or None, known))
         across = x or self.varied[0]
         if across not in self.varied:
             raise LookupError(f"{across!r} was not varied, but {', '.join(self.varied)}")
-        measure, subject = wanted
-        same = self["subject"].isna() if subject is None else self["subject"] == subject
+        subjects = [None if pd.isna(each) else each for each in self["subject"]]
+        names = [name_of_key(key) for key in zip(self["measure"], subjects, strict=True)]
+        measures = dict(zip(names, self["measure"], strict=True))
+        wanted = [y] if isinstance(y, str) else list(y) or [name_of_key(self.shown[0])]
+        for name in wanted:
+            if name not in measures:
+                raise LookupError(self._absent(name))
+        units = {MEASURES[measures[name]].unit_in(self.unit) for name in wanted}
+        if len(units) > 1:
+            raise ValueError(f"{', '.join(wanted)} have different units: {', '.join(units)}")
         rows = [
-            row | {"subject": subject}
-            for row in self[(self["measure"] == measure) & same].to_dict("records")
+            row | {"": name.replace("_", " "), "measure": measures[wanted[0]], "subject": None}
+            for name, row in zip(names, self.to_dict("records"), strict=True)
+            if name in wanted
         ]
-        keys = [across, *(key for key in self.varied if key != across)]
-        return in_pyplot(lambda axes: plot_sweep(rows, measure, keys, axes, self.unit, subject), ax)
+        keys = [across, ""] if len(wanted) > 1 else [across]
+        keys += [key for key in self.varied if key != across]
+        label = f"{wanted[0].replace('_', ' ')} ({units.pop()})"
+
+        def draw(axes: Axes | None) -> Axes:
+            axes = plot_sweep(rows, measures[wanted[0]], keys, axes, self.unit)
+            axes.set_ylabel(label if len(wanted) == 1 else label.partition("(")[2].rstrip(")"))
+            return axes
+
+        return in_pyplot(draw, ax)
+
+    def _absent(self, name: str) -> str:
+        """That there is no such measure, and which there are."""
+        known: dict[str, list[Subject]] = {}
+        for measure, some in self.drop_duplicates(["measure", "subject"]).groupby(
+            "measure", sort=False
+        ):
+            known[measure] = [None if pd.isna(each) else each for each in some["subject"]]
+        measure, _, subject = name.partition(" ")
+        return absent("the sweep", "estimate", measure, subject or None, known)
 
 
 def sweep_of(grid: list[Cell], records: list[dict[str, Any]]) -> Sweep:

@@ -292,7 +292,7 @@ def plot_sweep(
     _draw(ax, curves, (measure, subject), keys[0], unit)
     if any(row["predicted"] is not None and row["predicted"] == row["predicted"] for row in rows):
         ax.plot([], [], color=THEORY, lw=1.2, label="formula")
-    legend_above(ax, title=plain(", ".join(keys[1:])) or None)
+    legend_above(ax, title=plain(", ".join(filter(None, keys[1:]))) or None)
     return ax
 
 

@@ -160,6 +160,11 @@ def test_every_finder_says_what_there_is() -> None:
         ):
             finder.find("los_probability")
     assert check.find("loss_probability").kind == "exact"
+    assert check.solution.find("loss_probability").source == "kleinrock1975 section 3.6"
+    for frame in (check.to_frame(), check.solution.to_frame()):
+        assert "M/M/1/K" in set(frame.formula)
+    with pytest.raises(LookupError, match=r"buffer\.sojourn_quantiles = \[0\.95\] asks for"):
+        check.results.find("sojourn_quantile", "served 0.95")
     with pytest.raises(KeyError, match=r"did you mean loss_probability.*sojourn_time \('served'"):
         check.results.replications["los_probability", None]
     assert check.results.replications["loss_probability"]  # type: ignore[index]
@@ -276,6 +281,13 @@ def test_a_sweep_draws_a_measure_over_any_of_its_entries() -> None:
     assert {round(each, 9) for each in (*mine.estimate, *mine.predicted)} <= drawn
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["formula", "1", "3"]
     assert swept.plot().get_ylabel() == "arrival rate (1/time unit)"
+    both = swept.plot(["sojourn_time served", "sojourn_time all"])
+    assert both.get_ylabel() == "time unit"
+    names = [text.get_text() for text in both.get_legend().get_texts()]
+    assert names[1:3] == ["sojourn time served, 0.5", "sojourn time served, 0.8"]
+    assert len(names) == 7
+    with pytest.raises(ValueError, match=r"served, loss_probability have different units: time"):
+        swept.plot(["sojourn_time served", "loss_probability"])
     assert type(mine) is pd.DataFrame
 
 
