@@ -127,8 +127,9 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
             raise ValueError(f"{', '.join(wanted)} have different units: {', '.join(units)}")
         rows = [
             row | {"": name.replace("_", " "), "measure": measures[wanted[0]], "subject": None}
+            for each in wanted
             for name, row in zip(names, self.to_dict("records"), strict=True)
-            if name in wanted
+            if name == each
         ]
         keys = [across, ""] if len(wanted) > 1 else [across]
         keys += [key for key in self.varied if key != across]

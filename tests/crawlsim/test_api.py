@@ -334,5 +334,5 @@ def test_a_check_without_a_formula_says_so_at_once() -> None:
     assert repr(judged).startswith("<Check of one-robot: inconclusive, no formula predicts ")
     assert all(name in repr(judged) for name in system.judged)
     nothing = crawlsim.check(system.with_("judged", []), engine="simpy", replications=2)
-    assert repr(nothing) == "<Check of one-robot: not judged, no formula covers it>"
+    assert repr(nothing) == "<Check of one-robot: not judged, no exact formula covers it>"
     assert "loss_probability" in nothing._repr_html_()
