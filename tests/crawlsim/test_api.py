@@ -291,7 +291,7 @@ def test_a_sweep_draws_a_measure_over_any_of_its_entries() -> None:
     assert both.get_ylabel() == "time unit"
     names = [text.get_text() for text in both.get_legend().get_texts()]
     assert names[:2] == ["sojourn time served, 0.5", "sojourn time served, 0.8"]
-    assert len(names) == 7
+    assert len(names) == 6
     with pytest.raises(ValueError, match=r"served, loss_probability have different units: time"):
         swept.plot(["sojourn_time served", "loss_probability"])
     assert type(mine) is pd.DataFrame
