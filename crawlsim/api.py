@@ -15,6 +15,7 @@ import numpy as np
 import analytic
 import sim
 from analytic import Comparison, NotApplicable, Optimum, Prediction
+from analytic.index.names import called, place_of
 from analytic.transient.answers import NO_COURSE, OverTime
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.base import one_of
@@ -91,10 +92,11 @@ class Solution:
         return _found(self.predictions, self.scenario, "prediction", measure, subject)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each prediction."""
+        """One row for each prediction, and what its formula is called."""
         import pandas as pd
 
-        return pd.DataFrame(self.predictions, columns=list(Prediction.__dataclass_fields__))
+        frame = pd.DataFrame(self.predictions, columns=list(Prediction.__dataclass_fields__))
+        return frame.assign(formula=frame["source"].map(called))
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,7 +126,7 @@ class Run(Results):
         return solve(self.system)
 
     def plot(self, measure: str, ax: Axes | None = None) -> Axes:
-        """A measure of all its subjects: simulated, with intervals, and what formulas say.
+        """A measure of all its subjects, or over time: simulated, with intervals, and exactly.
 
         Parameters
         ----------
@@ -139,9 +141,8 @@ class Run(Results):
         """
         from crawlsim.pictures import in_pyplot, plot_measure
 
-        said = self.solution.predictions
-        unit = self.system.time_unit
-        return in_pyplot(lambda axes: plot_measure(self, said, measure, unit, axes), ax)
+        said = self.solution.predictions, self.solution.course
+        return in_pyplot(lambda axes: plot_measure(self, self.system, *said, measure, axes), ax)
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ class Check:
     def _repr_html_(self) -> str:
         if not self.comparisons:
             return html_of(self.results.to_frame(), self._headline())
-        shown = ["measure", "subject", "predicted", "estimated", "standard_error", "z", "verdict"]
+        shown = ["measure", "subject", "predicted", "estimated", "z", "verdict", "formula"]
         return html_of(self.to_frame()[shown], self._headline())
 
     def _headline(self) -> str:
@@ -207,11 +208,12 @@ class Check:
         return in_pyplot(lambda axes: plot_comparison(self.comparisons, axes), ax)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each comparison."""
+        """One row for each comparison, and what its formula is called."""
         import pandas as pd
 
         columns = list(Comparison.__dataclass_fields__)
-        return pd.DataFrame([asdict(each) for each in self.comparisons], columns=columns)
+        frame = pd.DataFrame([asdict(each) for each in self.comparisons], columns=columns)
+        return frame.assign(formula=frame["source"].map(called))
 
 
 def run(
@@ -753,7 +755,7 @@ Said = TypeVar("Said", Prediction, Comparison)
 
 
 def _found(rows: Sequence[Said], scenario: str, what: str, measure: str, subject: Subject) -> Said:
-    """The row of a measure, an exact one if there is one."""
+    """The row of a measure: an exact one if there is one, of the most special formula."""
     mine = [row for row in rows if (row.measure, row.subject) == (measure, subject)]
     if not mine:
         known: dict[str, list[Subject]] = {}
@@ -762,4 +764,4 @@ def _found(rows: Sequence[Said], scenario: str, what: str, measure: str, subject
             if row.subject not in subjects:
                 subjects.append(row.subject)
         raise LookupError(absent(scenario, what, measure, subject, known))
-    return min(mine, key=lambda row: row.kind != "exact")
+    return min(mine, key=lambda row: (row.kind != "exact", place_of(row.source)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -10,9 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analytic import Prediction
+from analytic import Prediction, check_course
+from analytic.transient.answers import OverTime
 from crawlsim.ranking import formulas_between, name_of_key
-from crawlsim.report import plot_levels, plot_obsolescence_rates
+from crawlsim.report import plot_course, plot_levels, plot_obsolescence_rates
 from crawlsim.report.sweep_figures import plot_sweep
 from scenarios import MEASURES, Results, Scenario
 from scenarios.measures import Subject
@@ -34,20 +35,22 @@ def in_pyplot(draw: Callable[[Axes | None], Axes], ax: Axes | None) -> Axes:
 
 def plot_measure(
     results: Results,
-    predictions: Iterable[Prediction],
+    system: Scenario,
+    predictions: Sequence[Prediction],
+    course: OverTime,
     measure: str,
-    unit: str,
     ax: Axes | None = None,
 ) -> Axes:
-    """A measure of all its subjects: estimates with intervals, exact values as lines or dashes.
+    """A measure of all its subjects, or over time: estimates with intervals, and exact values.
 
     Parameters
     ----------
     results : Results
-    predictions : iterable of Prediction
+    system : Scenario
+    predictions : sequence of Prediction
+    course : OverTime
+        What the formulas say over time.
     measure : str
-    unit : str
-        Of time.
     ax : Axes, optional
         Where to draw; a new figure otherwise.
 
@@ -56,6 +59,8 @@ def plot_measure(
     LookupError
         If there are no such estimates, with what there is.
     """
+    if (measure, None) in results.course.columns:
+        return plot_course(results, system, measure, check_course(system, course, results), ax)
     subjects = [row.subject for row in results.rows.of_measure(measure)]
     if not subjects:
         results.find(measure)
@@ -74,7 +79,7 @@ def plot_measure(
         for row in rows_of(results, exact)
         if row.measure == measure
     ]
-    return plot_sweep(rows, measure, [across], ax, unit)
+    return plot_sweep(rows, measure, [across], ax, system.time_unit)
 
 
 class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
@@ -85,14 +90,16 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
 
     _metadata = ["varied", "shown", "unit", "grid"]  # noqa: RUF012  # as pandas has it
 
-    def plot(self, y: str | None = None, x: str | None = None, *, ax: Axes | None = None) -> Axes:
-        """A measure over a varied entry, with intervals and exact values; the others make curves.
+    def plot(
+        self, y: str | Sequence[str] = (), x: str | None = None, *, ax: Axes | None = None
+    ) -> Axes:
+        """Measures over a varied entry, with intervals and exact values; the others make curves.
 
         Parameters
         ----------
-        y : str, optional
-            A measure, with its subject where it has several, such as ``"sojourn_time served"``;
-            default: the most important one.
+        y : str or sequence of str
+            A measure, with its subject where it has several, such as ``"sojourn_time served"``, or
+            some of one unit; default: the most important one.
         x : str, optional
             Default: the first entry.
         ax : Axes, optional
@@ -102,32 +109,61 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         ------
         LookupError
             If there is no such measure or entry, with what there is.
+        ValueError
+            If measures have different units.
         """
-        found: dict[str, tuple[str, Subject]] = {}
-        known: dict[str, list[Subject]] = {}
-        for measure, subject in zip(self["measure"], self["subject"], strict=True):
-            key = (measure, None if pd.isna(subject) else subject)
-            name = name_of_key(key)
-            if name not in found:
-                found[name] = key
-                known.setdefault(measure, []).append(key[1])
-        wanted = found.get(y) if y else self.shown[0]
-        if wanted is None:
-            measure, _, subject = str(y).partition(" ")
-            raise LookupError(absent("the sweep", "estimate", measure, subject or None, known))
         across = x or self.varied[0]
         if across not in self.varied:
             raise LookupError(f"{across!r} was not varied, but {', '.join(self.varied)}")
-        measure, subject = wanted
-        same = self["subject"].isna() if subject is None else self["subject"] == subject
+        subjects = [None if pd.isna(each) else each for each in self["subject"]]
+        every = list(zip(self["measure"], subjects, strict=True))
+        names = [name_of_key(key) for key in every]
+        keys_of = dict(zip(names, every, strict=True))
+        measures = {name: measure for name, (measure, _) in keys_of.items()}
+        wanted = [y] if isinstance(y, str) else list(y) or [name_of_key(self.shown[0])]
+        for name in wanted:
+            if name not in measures:
+                raise LookupError(self._absent(name))
+        units = {MEASURES[measures[name]].unit_in(self.unit) for name in wanted}
+        if len(units) > 1:
+            raise ValueError(f"{', '.join(wanted)} have different units: {', '.join(units)}")
         rows = [
             row | {"subject": subject}
-            for row in self[(self["measure"] == measure) & same].to_dict("records")
+            for each in wanted
+            for name, subject, row in zip(names, subjects, self.to_dict("records"), strict=True)
+            if name == each
         ]
         if across == self.varied[0] and any(row["predicted"] == row["predicted"] for row in rows):
-            rows += formulas_between(self.grid, [wanted])
-        keys = [across, *(key for key in self.varied if key != across)]
-        return in_pyplot(lambda axes: plot_sweep(rows, measure, keys, axes, self.unit, subject), ax)
+            rows += formulas_between(self.grid, [keys_of[name] for name in wanted])
+        rows = [
+            row
+            | {
+                "": name_of_key((row["measure"], row["subject"])).replace("_", " "),
+                "measure": measures[wanted[0]],
+                "subject": None,
+            }
+            for row in rows
+        ]
+        keys = [across, ""] if len(wanted) > 1 else [across]
+        keys += [key for key in self.varied if key != across]
+        label = f"{wanted[0].replace('_', ' ')} ({units.pop()})"
+
+        def draw(axes: Axes | None) -> Axes:
+            axes = plot_sweep(rows, measures[wanted[0]], keys, axes, self.unit)
+            axes.set_ylabel(label if len(wanted) == 1 else label.partition("(")[2].rstrip(")"))
+            return axes
+
+        return in_pyplot(draw, ax)
+
+    def _absent(self, name: str) -> str:
+        """That there is no such measure, and which there are."""
+        known: dict[str, list[Subject]] = {}
+        for measure, some in self.drop_duplicates(["measure", "subject"]).groupby(
+            "measure", sort=False
+        ):
+            known[measure] = [None if pd.isna(each) else each for each in some["subject"]]
+        measure, _, subject = name.partition(" ")
+        return absent("the sweep", "estimate", measure, subject or None, known)
 
 
 def sweep_of(grid: list[Cell], records: list[dict[str, Any]]) -> Sweep:

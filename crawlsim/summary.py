@@ -58,10 +58,9 @@ PageName = Callable[[str, Subject], str]
 
 def without_formula(comparisons: Iterable[Comparison], verdict: str) -> str:
     """What no formula predicts, where that is why the verdict is what it is; else nothing."""
-    rows = list(comparisons)
     if verdict == "not judged":
-        return "no exact formula covers it" if rows else "no formula covers it"
-    unknown = [row for row in rows if row.verdict == verdict and math.isnan(row.predicted)]
+        return "no exact formula covers it"
+    unknown = [row for row in comparisons if row.verdict == verdict and math.isnan(row.predicted)]
     names = ", ".join(dict.fromkeys(row.measure for row in unknown))
     return f"no formula predicts {names}" if names else ""
 

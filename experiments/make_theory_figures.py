@@ -67,12 +67,11 @@ def write(found: list[Number]) -> None:
 
 def between(found: list[Number]) -> Lines:
     """Theory at places between the points: for each line of a figure, places and values."""
-    formulas = {each.source: each for each in FORMULAS}
     lines: Lines = {}
     for source in dict.fromkeys(each.source for each in found):
         mine = [each for each in found if each.source == source]
-        formula = formulas[source]
-        base = scenario_of(formula)
+        formulas = [each for each in FORMULAS if each.source == source]
+        base = scenario_of(formulas[0])
         knob = next(each for each in knobs_of(base) if each.name == mine[0].changed)
         ends = min(each.to for each in mine), max(each.to for each in mine)
         places = np.geomspace(*ends, _PLACES)
@@ -81,6 +80,7 @@ def between(found: list[Number]) -> Lines:
         for place in places.tolist():
             values = {
                 str("" if each.subject is None else each.subject): each.value
+                for formula in formulas
                 for each in predicted_at(formula, base, knob, place)
                 if each.measure == mine[0].measure
             }

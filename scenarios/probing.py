@@ -15,6 +15,7 @@ from scenarios.sections import (
     slots_apart,
 )
 from scenarios.text import counted
+from scenarios.validity import check_length
 
 _ROUNDING = 1e-9
 
@@ -101,9 +102,8 @@ def _check_times(probing: Probing, times: tuple[float, ...], spacing: float, key
 def _check_several(probing: Probing, count: int) -> None:
     policy = probing.policy
     spacing = probing.minimum_spacing
-    if isinstance(spacing, tuple) and len(spacing) != count:
-        allowed = f"has {counted(len(spacing), 'entry')}; must have {count}, one per source"
-        raise refused(allowed, key="probing.minimum_spacing", value=spacing)
+    if isinstance(spacing, tuple):
+        check_length("probing.minimum_spacing", spacing, count, "source")
     if isinstance(policy, AtCost | AtProbability | Apart):
         allowed = "does not go with sources, which share a number of probes"
         raise refused(allowed, key=f"probing.policy.{policy.key}", value=policy.root)
@@ -161,9 +161,7 @@ def _check_split(probing: Probing, count: int) -> None:
     split = probing.split
     if isinstance(split, str):
         return
-    if len(split) != count:
-        allowed = f"has {counted(len(split), 'entry')}; must have {count}, one per source"
-        raise refused(allowed, key="probing.split", value=split)
+    check_length("probing.split", split, count, "source")
     if sum(split) != probing.probes:
         allowed = f"sums to {sum(split)}; must sum to probes ({probing.probes})"
         raise refused(allowed, key="probing.split", value=split)

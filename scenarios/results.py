@@ -30,6 +30,12 @@ Key = tuple[str, Subject]
 _SHOWN = 30
 """Rows of a table that a notebook shows."""
 
+_ASKED_FOR = dict.fromkeys(
+    ("sojourn_quantile", "quantile", "percentile"),
+    " (buffer.sojourn_quantiles = [0.95] asks for sojourn_quantile)",
+)
+"""How there would be a measure that not every run has."""
+
 _FEW = 8
 """Subjects of a measure that are listed."""
 
@@ -323,7 +329,8 @@ def absent(
     """
     if measure not in known:
         every = ", ".join(map(_with_subjects, known, known.values())) or "none"
-        return f"{owner} has no {what} of {measure!r}{nearest(measure, known)}; it has {every}"
+        how = _ASKED_FOR.get(measure) or nearest(measure, known)
+        return f"{owner} has no {what} of {measure!r}{how}; it has {every}"
     own = _with_subjects(measure, known[measure])
     if subject is None:
         return f"{measure} of {owner} needs a subject: {own}"

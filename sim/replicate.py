@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -407,7 +408,8 @@ def run_to_precision(
     system : Scenario, str, Path or mapping
         As of `run`.
     precision : Precision or float
-        When to stop; a number is the largest half-width divided by the estimate.
+        When to stop; a number is the largest half-width divided by the estimate, and a warning
+        says if it is not reached.
     engine : str, optional
         "compiled" or "simpy"; by default the faster one.
     executor : concurrent.futures.Executor, optional
@@ -427,18 +429,20 @@ def run_to_precision(
         If the precision is asked of a measure that the scenario does not have.
     """
     scenario = scenario_of(system)
-    if not isinstance(precision, Precision):
-        precision = Precision(precision)
+    wanted = precision if isinstance(precision, Precision) else Precision(precision)
     chosen = engine_for(scenario, engine)
     counted = Counted(scenario, spool)
     work = partial(_simulate, chosen, scenario, None, points, counted.wants_pages)
-    count = min(scenario.run.replications, precision.most)
+    count = min(scenario.run.replications, wanted.most)
     while True:
         which = range(len(counted.tallies), count)
         _simulate_all(work, which, count, executor, progress, counted)
         results = _results(counted, scenario, chosen)
         results = refine(results) if refine else results
-        precision.check(results)
-        count = precision.next_count(results, scenario)
+        wanted.check(results)
+        count = wanted.next_count(results, scenario)
         if count == len(counted.tallies):
-            return results
+            break
+    if wanted is not precision and (missed := wanted.shortfall(results, scenario)):
+        warnings.warn(f"{missed}; Precision(…, most=…) allows more", stacklevel=2)
+    return results

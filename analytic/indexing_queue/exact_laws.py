@@ -228,11 +228,6 @@ def _too_long(mean: float, longest: float) -> str:
 # --- busy cycles --------------------------------------------------------------------------------
 
 
-def cycle_rate(chain: QueueChain, stationary: Array) -> float:
-    """Busy cycles per unit time; the mean cycle time is one divided by it."""
-    return float(_cycles_of(chain, stationary).start.sum())
-
-
 def cycle_cdf(chain: QueueChain, stationary: Array, times: ArrayLike) -> Array:
     """Distribution function ``P(C <= t)`` of the time between two arrivals to an empty system.
 

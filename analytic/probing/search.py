@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.optimum import NoOptimumError, Optimum, require
 from analytic.probing.formulas import few_cells, given_probes, probe_times
 from analytic.probing.grid import (
     Schedule,
@@ -221,8 +221,7 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
     monitor = scenario.model.monitor
     if monitor is None:
         raise NoOptimumError("there is no [source]")
-    if (reason := few_cells(scenario)) is not None:
-        raise NoOptimumError(reason)
+    require([few_cells], scenario)
     by_times = isinstance(monitor.asked.policy, Times | ByParameter)
     probes = len(probe_times(scenario)) if by_times else present(monitor.asked.probes)
     return searched(scenario, monitor.sources[0], probes, monitor.asked.slots)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.optimum import NoOptimumError, Optimum, require
 from analytic.probing.at_once import NoRoomError, Quota, divided_at_once
 from analytic.probing.budget import Division, Grids, divided
 from analytic.probing.formulas import few_cells, given_probes
@@ -217,8 +217,7 @@ def _grids(scenario: Scenario) -> Grids:
         raise NoOptimumError("needs probing.slots, the number of times that may be chosen")
     if slots > LARGEST_GRID:
         raise NoOptimumError(f"has {slots} slots; at most {LARGEST_GRID} are searched")
-    if (reason := few_cells(scenario)) is not None:
-        raise NoOptimumError(reason)
+    require([few_cells], scenario)
     return Grids([profile_of_source(each) for each in monitor.sources], slots)
 
 

@@ -305,6 +305,8 @@ def claim_all(asked: Mapping[str, str | None], *, force: bool) -> dict[str, Path
     for option, path in asked.items():
         if path is None:
             continue
+        if option == "--report" and not path.endswith(".html"):
+            raise ScenarioError(option, path, "must end in .html")
         files[option] = claim(option, path, force=force)
         place = os.path.realpath(path)
         if place in places:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -118,8 +117,6 @@ def schedule(
 
     if kind not in (None, *_KINDS):
         raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
-    if report is not None and Path(report).suffix != ".html":
-        raise ScenarioError("--report", report, "must end in .html")
     files = claim_all({"--out": out, "--report": report}, force=force)
     plan = made(
         logs,

@@ -160,6 +160,8 @@ def plot_obsolescence_rates(
         )
     if change_rates is None:
         whole_numbers(ax.xaxis)
+        if len(place) <= _FEW_PAGES:
+            ax.set_xlim(-0.5, len(place) - 0.5)
     elif place.min() > 0 and place.max() > 20 * place.min():
         logarithmic(ax, "x")
     legend_above(ax)

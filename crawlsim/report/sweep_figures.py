@@ -322,12 +322,12 @@ def plot_sweep(
     if len(curves) == 1:
         curves = [replace(curves[0], name="simulation, 95 % interval")]
     _draw(ax, curves, (measure, subject), keys[0], unit)
-    title = ", ".join(of_entry(key, unit) for key in keys[1:])
+    title = ", ".join(of_entry(key, unit) for key in keys[1:] if key)
     if any(row["predicted"] is not None and row["predicted"] == row["predicted"] for row in rows):
         if len(curves) == 1:
             ax.plot([], [], color=THEORY, lw=1.2, label="formula")
         else:
-            title += "; lines: formulas"
+            title += "; lines: formulas" if title else "lines: formulas"
     legend_above(ax, columns=4 if title else 2, title=plain(title) or None)
     return ax
 

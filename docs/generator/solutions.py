@@ -32,7 +32,8 @@ def with_solutions(cells: Sequence[Cell], solved: Sequence[Cell]) -> list[Cell]:
     found += _folded("What the solutions need", needed[1:])
     for exercise, (title, part) in zip(exercises, parts, strict=True):
         found += [_words(exercise), *_folded(f"Solution: {title}", part)]
-    return [*found, _words(_EXERCISE.sub("", after))]
+    found.append(_words(_EXERCISE.sub("", after)))
+    return [cell | {"id": f"cell-{number}"} for number, cell in enumerate(found, 1)]
 
 
 def _parts(solved: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:

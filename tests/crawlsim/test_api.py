@@ -161,6 +161,11 @@ def test_every_finder_says_what_there_is() -> None:
         ):
             finder.find("los_probability")
     assert check.find("loss_probability").kind == "exact"
+    assert check.solution.find("loss_probability").source == "kleinrock1975 section 3.6"
+    for frame in (check.to_frame(), check.solution.to_frame()):
+        assert "M/M/1/K" in set(frame.formula)
+    with pytest.raises(LookupError, match=r"buffer\.sojourn_quantiles = \[0\.95\] asks for"):
+        check.results.find("sojourn_quantile", "served 0.95")
     with pytest.raises(KeyError, match=r"did you mean loss_probability.*sojourn_time \('served'"):
         check.results.replications["los_probability", None]
     assert check.results.replications["loss_probability"]  # type: ignore[index]
@@ -174,6 +179,12 @@ def test_sim_takes_what_a_user_has() -> None:
     assert sim.run_to_precision("one-robot", 0.1, engine="simpy").scenario == "one-robot"
     with pytest.raises(TypeError, match=r"7 is not a Scenario; scenarios\.load"):
         sim.run(7)  # type: ignore[arg-type]
+
+
+def test_a_precision_that_is_not_reached_is_told() -> None:
+    short = crawlsim.load("one-robot", {"run.horizon": 50.0, "run.warmup": 10.0})
+    with pytest.warns(UserWarning, match=r"after 1000 replications the precision is not reached"):
+        assert sim.run_to_precision(short, 0.001).count == 1000
 
 
 @pytest.mark.parametrize(
@@ -240,6 +251,16 @@ def test_a_run_draws_estimates_and_theory_in_pyplot(measure: str, label: str) ->
 
 
 @pytest.mark.usefixtures("pyplot")
+def test_what_is_observed_over_time_is_drawn_over_time() -> None:
+    changes = {"run.replications": 3, "run.horizon": 50.0}
+    results = crawlsim.run(crawlsim.load("indexer-outage", changes), engine="simpy")
+    ax = results.plot("mean_in_system")
+    assert ax.get_xlabel() == "time (minute)"
+    course = results.solution.course.columns["mean_in_system", None]
+    assert set(np.round(course, 9)) <= set(np.round(marks_of(ax), 9))
+
+
+@pytest.mark.usefixtures("pyplot")
 def test_what_cannot_be_drawn_is_told_with_what_can() -> None:
     system = quick("one-robot")
     with pytest.raises(LookupError, match=r"did you mean loss_probability"):
@@ -266,6 +287,13 @@ def test_a_sweep_draws_a_measure_over_any_of_its_entries() -> None:
     drawn = {round(each, 9) for each in marks_of(swept.plot("sojourn_time served"))}
     assert len(drawn) > 2 * len(mine)
     assert swept.plot().get_ylabel() == "arrival rate (1/time unit)"
+    both = swept.plot(["sojourn_time served", "sojourn_time all"])
+    assert both.get_ylabel() == "time unit"
+    names = [text.get_text() for text in both.get_legend().get_texts()]
+    assert names[:2] == ["sojourn time served, 0.5", "sojourn time served, 0.8"]
+    assert len(names) == 6
+    with pytest.raises(ValueError, match=r"served, loss_probability have different units: time"):
+        swept.plot(["sojourn_time served", "loss_probability"])
     assert type(mine) is pd.DataFrame
 
 
@@ -312,5 +340,5 @@ def test_a_check_without_a_formula_says_so_at_once() -> None:
     assert repr(judged).startswith("<Check of one-robot: inconclusive, no formula predicts ")
     assert all(name in repr(judged) for name in system.judged)
     nothing = crawlsim.check(system.with_("judged", []), engine="simpy", replications=2)
-    assert repr(nothing) == "<Check of one-robot: not judged, no formula covers it>"
+    assert repr(nothing) == "<Check of one-robot: not judged, no exact formula covers it>"
     assert "loss_probability" in nothing._repr_html_()

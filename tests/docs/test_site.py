@@ -357,8 +357,9 @@ def test_every_solution_folds_out_under_its_exercise() -> None:
             "</",
             *(part for n, title in enumerate(titles, 1) for part in (str(n), escape(title), "</")),
         ]
-        code = [each for each in solved if each["cell_type"] == "code"]
-        assert [each for each in cells if each["cell_type"] == "code"][-len(code) :] == code
+        codes = [[e["outputs"] for e in part if "outputs" in e] for part in (cells, solved)]
+        assert codes[0][-len(codes[1]) :] == codes[1]
+        assert len({each["id"] for each in cells}) == len(cells)
 
 
 def left_out(texts: dict[str, str], notebooks: set[str]) -> set[str]:

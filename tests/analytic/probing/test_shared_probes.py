@@ -146,6 +146,27 @@ def test_nothing_with_so_many_at_one_time_is_better(
         assert best.proved
 
 
+@pytest.mark.parametrize(
+    ("updates", "importance", "probes"),
+    [
+        ([[3.0]] * 2, [[1.0]] * 2, 6),
+        ([[3.0, 0.1, 1.0]] * 3, [[1.0]] * 3, 8),
+        ([[3.0, 0.1]] * 2, [[0.1, 3.0]] * 2, 5),
+        ([[3.0], [1.0], [3.0]], [[1.0], [3.0], [1.0]], 7),
+    ],
+)
+def test_sources_that_want_the_same_times_are_probed_at_least_cost_one_at_a_time(
+    updates: list[list[float]], importance: list[list[float]], probes: int
+) -> None:
+    """Paths are exchanged until no other choice of slots costs less; with an equal split, too."""
+    limited = system(updates, importance, probes, at_once=1)
+    aparts = [1] * len(updates)
+    assert optimize(limited, "probes").cost == pytest.approx(least_by_hand(limited, aparts))
+    counts = natural_split(limited, "equal")
+    found = resolve(limited.with_("probing.split", "equal"))
+    assert sum(expected_costs(found)) == pytest.approx(least_by_hand(limited, aparts, counts))
+
+
 def expected_costs(scenario: Scenario) -> list[float]:
     assert scenario.probing is not None
     assert isinstance(scenario.probing.policy, Times)
