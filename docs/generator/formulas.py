@@ -14,7 +14,6 @@ from generator.figures import figure_of
 from generator.markdown import (
     block,
     code,
-    fold,
     heading,
     linked,
     page,
@@ -92,8 +91,7 @@ def _own_title(paper: str) -> str:
 def _by_question() -> Iterator[str]:
     for question, words in QUESTIONS.items():
         yield heading(f"results-{question}", plain(words), 2)
-        those = [rows for rows in _special_first() if question in _name(rows).questions]
-        yield fold(f"{len(those)} results", _table(those))
+        yield _table([rows for rows in _special_first() if question in _name(rows).questions])
 
 
 def by_queue() -> dict[str, list[list[Result]]]:

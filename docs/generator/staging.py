@@ -34,7 +34,7 @@ _KINDS = (
 )
 
 
-_LEDGERS = ("docs/errata.md", "docs/scenario-file.md", "benchmarks/README.md")
+_LEDGERS = ("docs/errata.md", "benchmarks/README.md")
 """Pages of long tables, which fold out."""
 
 
