@@ -105,8 +105,12 @@ class Run(Results):
 
     Parameters
     ----------
+    scenario, engine, seed, count, estimates, replications, events, leave_one_out, controls
+        As of `Results`.
+    variance_ratios, law_counts, time_to_index, course
+        As of `Results`.
     system : Scenario
-        What was simulated; the others as of `Results`.
+        What was simulated.
     """
 
     system: Scenario = field(kw_only=True, compare=False)

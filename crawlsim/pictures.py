@@ -86,6 +86,11 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
     """The rows of a sweep: a data frame whose `plot` knows measures.
 
     What is made of it is a plain data frame, and so is ``pandas.DataFrame(sweep)``.
+
+    Parameters
+    ----------
+    data, index, columns, dtype, copy
+        As of a data frame.
     """
 
     _metadata = ["varied", "shown", "unit"]  # noqa: RUF012  # as pandas has it
