@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from analytic import Prediction, check_course
 from analytic.transient.answers import OverTime
-from crawlsim.ranking import name_of_key
+from crawlsim.ranking import formulas_between, name_of_key
 from crawlsim.report import plot_course, plot_levels, plot_obsolescence_rates
 from crawlsim.report.sweep_figures import plot_sweep
 from scenarios import MEASURES, Results, Scenario
@@ -93,7 +93,7 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         As of a data frame.
     """
 
-    _metadata = ["varied", "shown", "unit"]  # noqa: RUF012  # as pandas has it
+    _metadata = ["varied", "shown", "unit", "grid"]  # noqa: RUF012  # as pandas has it
 
     def plot(
         self, y: str | Sequence[str] = (), x: str | None = None, *, ax: Axes | None = None
@@ -121,8 +121,10 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         if across not in self.varied:
             raise LookupError(f"{across!r} was not varied, but {', '.join(self.varied)}")
         subjects = [None if pd.isna(each) else each for each in self["subject"]]
-        names = [name_of_key(key) for key in zip(self["measure"], subjects, strict=True)]
-        measures = dict(zip(names, self["measure"], strict=True))
+        every = list(zip(self["measure"], subjects, strict=True))
+        names = [name_of_key(key) for key in every]
+        keys_of = dict(zip(names, every, strict=True))
+        measures = {name: measure for name, (measure, _) in keys_of.items()}
         wanted = [y] if isinstance(y, str) else list(y) or [name_of_key(self.shown[0])]
         for name in wanted:
             if name not in measures:
@@ -131,10 +133,21 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         if len(units) > 1:
             raise ValueError(f"{', '.join(wanted)} have different units: {', '.join(units)}")
         rows = [
-            row | {"": name.replace("_", " "), "measure": measures[wanted[0]], "subject": None}
+            row | {"subject": subject}
             for each in wanted
-            for name, row in zip(names, self.to_dict("records"), strict=True)
+            for name, subject, row in zip(names, subjects, self.to_dict("records"), strict=True)
             if name == each
+        ]
+        if across == self.varied[0] and any(row["predicted"] == row["predicted"] for row in rows):
+            rows += formulas_between(self.grid, [keys_of[name] for name in wanted])
+        rows = [
+            row
+            | {
+                "": name_of_key((row["measure"], row["subject"])).replace("_", " "),
+                "measure": measures[wanted[0]],
+                "subject": None,
+            }
+            for row in rows
         ]
         keys = [across, ""] if len(wanted) > 1 else [across]
         keys += [key for key in self.varied if key != across]
@@ -170,4 +183,5 @@ def sweep_of(grid: list[Cell], records: list[dict[str, Any]]) -> Sweep:
     frame.varied = [*grid[0].varied]
     frame.shown = shown(first, ((row.measure, row.subject) for row in records[0]["rows"]))
     frame.unit = first.time_unit
+    frame.grid = grid
     return frame

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 import operator
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,6 +44,12 @@ _FEW = 3
 """Cells that a sentence names."""
 
 _RELATIONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
+
+_POINTS = 60
+"""Places between cells at which formulas are evaluated for a line."""
+
+_PATIENCE = 10.0
+"""Seconds for these."""
 
 _MOMENT = 1e-9
 """A horizon within which nothing need happen."""
@@ -115,6 +124,63 @@ def rows_in(record: Record) -> dict[Key, Row]:
         estimates = [math.nan if value is None else value for value in numbers]
         rows[measure, subject] = Row._make((measure, subject, *estimates, count, predicted, source))
     return rows
+
+
+def formulas_between(
+    grid: Sequence[Cell], keys: Sequence[Key], seconds: float = _PATIENCE
+) -> list[dict[str, Any]]:
+    """Exact values between the cells, along the first varied entry: what a smooth line needs.
+
+    Parameters
+    ----------
+    grid : sequence of Cell
+    keys : sequence of (measure, subject)
+        What is drawn.
+    seconds : float
+        Time after which the formulas are given up: they only make a line smoother.
+
+    Returns
+    -------
+    list of dict
+        Tidy rows with the estimate None; whole numbers between whole numbers. None at all where
+        the entry is not a number, or time is up.
+    """
+    from analytic import exact_values, resolve
+
+    entry, *_ = grid[0].varied
+    values = [cell.varied[entry] for cell in grid]
+    if not all(map(_is_number, values)):
+        return []
+    begin = time.monotonic()
+    rows = []
+    for cell in {tuple(map(value_text, each.varied.values()))[1:]: each for each in grid}.values():
+        for value in _values_between(values):
+            if time.monotonic() > begin + seconds:
+                return []
+            with suppress(ScenarioError):
+                exact = exact_values(resolve(cell.scenario.with_(entry, value)))
+                numbers = {"estimate": None, "low": None, "high": None}
+                rows += [
+                    {**cell.varied, entry: value, "measure": key[0], "subject": key[1], **numbers}
+                    | {"predicted": exact.get(key, (None,))[0]}
+                    for key in keys
+                ]
+    return rows
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _values_between(values: Iterable[float]) -> list[float]:
+    """Values between those of the cells, evenly between each two; whole ones of whole ones."""
+    ends = sorted(set(values))
+    each = max(_POINTS // max(len(ends) - 1, 1), 2)
+    inner = [np.linspace(*pair, each + 1)[1:-1] for pair in pairwise(ends)]
+    between = np.concatenate(inner) if inner else np.empty(0)
+    if all(isinstance(end, int) for end in ends):
+        between = np.setdiff1d(np.round(between), ends).astype(int)
+    return [*between.tolist()]
 
 
 # --- what is wanted -------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from crawlsim.logs.fit.deliveries import batch_parameters, gap_parameters
 from crawlsim.logs.fit.hyper_erlang import maximum_likelihood, sample_of
 from crawlsim.logs.fit.intervals import Parameter
 from crawlsim.logs.fit.order_two import Process, fit_modulated, gap_moments, map_of_order_two
-from crawlsim.logs.fit.page_changes import change_rates, history_of
+from crawlsim.logs.fit.page_changes import counted_rates, history_of
 from crawlsim.logs.fit.sizes import law_parameters, mean_of
 from crawlsim.logs.fit.source_changes import periodic_intensity
 from crawlsim.logs.fit.trace import UNITS
@@ -148,7 +148,7 @@ def of_change_rates(rng: Rng, traces: int) -> Iterator[Row]:
         counts = rng.poisson(rate, traces)
         page = np.concatenate([np.arange(traces), np.repeat(np.arange(traces), counts)])
         time = np.concatenate([np.zeros(traces), 1.0 - rng.random(counts.sum())])
-        found = change_rates(history_of(page.astype(np.int32), time, traces, (None, 1.0)), 0.1)
+        found = counted_rates(history_of(page.astype(np.int32), time, traces, (None, 1.0)), 0.1)
         share = covered(found.low, found.high, rate)
         yield Row("change_rate", "pages, n changes expected", round(rate), 1.0, share)
 

@@ -1,7 +1,8 @@
 """Make the pictures of the gallery: each scenario of the library, drawn from a run of its own.
 
 Run as ``python -m experiments.make_gallery``; with the engines compiled it takes half a minute.
-Beside the pictures stands of what file each was made, so that a test sees one that is out of date.
+Beside the pictures stands of what file each was made, so that a test sees one that is out of date,
+and the number that the scenario is about.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import crawlsim
-from analytic import check_course, check_scenario, course_of, predict, resolve
+from analytic import check_course, course_of, exact_values, predict, resolve
+from crawlsim.pictures import plot_measure
 from crawlsim.report import (
-    plot_comparison,
     plot_course,
     plot_levels,
     plot_obsolescence_rates,
@@ -28,7 +29,8 @@ from crawlsim.report import (
     plot_shared_probes,
     plot_spacing_costs,
 )
-from crawlsim.report.course_figures import SHOWN
+from crawlsim.report.course_figures import SHOWN, theory_between
+from crawlsim.report.rule_figures import has_map, plot_rule
 from scenarios import Scenario, library_names, load
 from scenarios.library import library_text
 
@@ -38,6 +40,12 @@ REPLICATIONS = 20
 DOTS_PER_INCH = 130
 COLOURS = 128
 
+BY_SUBJECT = ("preemption_probability", "sojourn_quantile")
+"""Measures whose subjects tell more than the levels do."""
+
+INPUTS = ("arrival_rate", "throughput")
+"""Measures that are rather what a scenario begins with: named only where there is no other."""
+
 
 def digest_of(name: str) -> str:
     """What a picture is made of: the file of the scenario."""
@@ -45,27 +53,44 @@ def digest_of(name: str) -> str:
 
 
 def picture_of(scenario: Scenario) -> Axes:
-    """What says most about a scenario: its course, levels, pages, probes, costs or verdicts."""
+    """What a scenario is about: a course, probes, costs, pages, a rule, its measure, or levels."""
     if scenario.sources is not None:
         return plot_shared_probes(scenario)
     if scenario.probing is not None:
         return plot_probes(scenario)
     if scenario.servers is not None and scenario.servers.spacing_cost is not None:
         return plot_spacing_costs(scenario)
+    if has_map(scenario):
+        return plot_rule(scenario)
     results = crawlsim.run(scenario, replications=min(scenario.run.replications, REPLICATIONS))
     predictions, _ = predict(scenario)
     if len(results.course):
         shown = next(each for each in SHOWN if (each, None) in results.course.columns)
         course = check_course(scenario, course_of(scenario).course, results)
-        return plot_course(results, scenario, shown, course)
+        theory = theory_between(scenario)
+        return plot_course(results, scenario, shown, course, theory=theory)
     measures = {block.measure for block in results.rows.blocks}
-    if "obsolescence_rate" in measures and scenario.buffer is None:
+    if "obsolescence_rate" in measures:
         return plot_obsolescence_rates(results, predictions)
     if scenario.page_set is not None:
         return plot_page_set(results, predictions)
-    if "level_probability" in measures:
-        return plot_levels(results, predictions)
-    return plot_comparison(check_scenario(scenario, predictions, results))
+    first = scenario.judged[0]
+    if first in BY_SUBJECT or "level_probability" not in measures:
+        return plot_measure(results, predictions, first, scenario.time_unit)
+    return plot_levels(results, predictions)
+
+
+def number_of(scenario: Scenario) -> tuple[str, str]:
+    """The measure that a scenario is about, and its exact value; empty where there is none."""
+    exact = exact_values(scenario)
+    found = (
+        (name, exact[name, subject][0])
+        for name in sorted(scenario.judged, key=INPUTS.__contains__)
+        for subject in (None, "all")
+        if (name, subject) in exact
+    )
+    name, value = next(found, ("", ""))
+    return name, f"{value:.3g}" if name else ""
 
 
 def write_picture(scenario: Scenario, file: Path) -> None:
@@ -82,11 +107,13 @@ def write_picture(scenario: Scenario, file: Path) -> None:
 def main() -> None:
     """All pictures, and what they are made of."""
     FOLDER.mkdir(parents=True, exist_ok=True)
+    rows = [("scenario", "made of", "measure", "value")]
     for name in library_names():
-        write_picture(resolve(load(name)), FOLDER / f"{name}.png")
+        scenario = resolve(load(name))
+        write_picture(scenario, FOLDER / f"{name}.png")
+        rows.append((name, digest_of(name), *number_of(scenario)))
     with DIGESTS.open("w", encoding="utf-8", newline="") as file:
-        rows = [(name, digest_of(name)) for name in library_names()]
-        csv.writer(file, lineterminator="\n").writerows([("scenario", "made of"), *rows])
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from crawlsim.report import (
     plot_obsolescence_rates,
     plot_page_set,
 )
+from crawlsim.report.course_figures import theory_between
 from experiments.make_gallery import COLOURS, DOTS_PER_INCH
 from scenarios import Scenario
 from scenarios.library import library_text
@@ -84,7 +85,8 @@ def figure_of(name: str, scenario: Scenario) -> Axes:
     results = crawlsim.run(scenario, replications=REPLICATIONS)
     if len(results.course):
         course = check_course(scenario, course_of(scenario).course, results)
-        return plot_course(results, scenario, "mean_in_system", course)
+        theory = theory_between(scenario)
+        return plot_course(results, scenario, "mean_in_system", course, theory=theory)
     predictions, _ = predict(scenario)
     if scenario.page_set is not None:
         return plot_page_set(results, predictions)

@@ -28,6 +28,8 @@ SHORT_REPLICATIONS = 400
 TOO_LONG = ("pipeline decomposition", "pipeline end-to-end cost, approximately")
 """Sources whose chains take minutes for each point."""
 
+PROBES = "probing.probes"
+
 _MOVED = 0.01
 
 
@@ -110,14 +112,12 @@ def points_at(
     shown: Sequence[tuple[str, Subject]],
 ) -> Iterator[Point]:
     """The points of one value of what is changed; none where the formula does not hold."""
-    try:
-        scenario = resolve(knob.turned(base, value))
-        if formula.reason_against(scenario) is not None:
-            return
-        predicted = {(each.measure, each.subject): each for each in formula.predict(scenario)}
-    except (NoAnswerError, ScenarioError):
+    predicted = {
+        (each.measure, each.subject): each for each in predicted_at(formula, base, knob, value)
+    }
+    if not predicted:
         return
-    results = simulated(scenario)
+    results = simulated(resolve(knob.turned(base, value)))
     for measure, subject in shown:
         row = results.rows.find(measure, subject)
         if row is not None and (measure, subject) in predicted:
@@ -127,12 +127,25 @@ def points_at(
             yield Point(*about, theory.value, row.estimate, row.low, row.high)
 
 
+def predicted_at(
+    formula: Formula, base: Scenario, knob: Knob, value: float
+) -> Sequence[Prediction]:
+    """What the formula predicts at one value; nothing where it does not hold."""
+    try:
+        scenario = resolve(knob.turned(base, value))
+        if formula.reason_against(scenario) is None:
+            return list(formula.predict(scenario))
+    except (NoAnswerError, ScenarioError):
+        pass
+    return ()
+
+
 def knobs_of(scenario: Scenario) -> Iterator[Knob]:
     """Numbers of a system that can be changed: probes, gaps, times, change rates."""
     file = scenario.as_file()
     probes = file.get("probing", {}).get("probes")
     if probes is not None:
-        yield Knob("probing.probes", _whole(probes), _to_whole("probing.probes"))
+        yield Knob(PROBES, _whole(probes), _to_whole(PROBES))
     for section, key in (
         ("page_set", "lifetime"),
         ("servers", "arrivals"),

@@ -19,6 +19,7 @@ from scenarios.errors import refused
 from scenarios.sections import Buffer, RobotClass, Robots
 from scenarios.service_phases import seen_phases
 from scenarios.text import counted
+from scenarios.validity import check_length
 
 NO_CLASS = -1
 """The choice that switches nobody on."""
@@ -181,9 +182,7 @@ def _entries(
     if not isinstance(given, tuple):
         allowed = f"must be a list of {counted(needed, 'entry')}, one per {of_each}"
         raise refused(allowed, key=_named(key, place), value=given)
-    if len(given) != needed:
-        allowed = f"has {counted(len(given), 'entry')}; must have {needed}, one per {of_each}"
-        raise refused(allowed, key=_named(key, place), value=given)
+    check_length(_named(key, place), given, needed, of_each)
     for index, each in enumerate(given):
         yield from _entries(each, shape[1:], key, (*place, index))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 
@@ -183,49 +183,37 @@ def _texts_of(path: str, column: str, state: tuple[int, ...]) -> tuple[str, ...]
     return tuple(row[place] if place < len(row) else "" for row in rows)
 
 
-class _InFile(Section):
-    """One column of a CSV file; the path counts from the scenario file."""
+class Column(Section):
+    """One column of numbers of a CSV file; the path counts from the scenario file."""
 
     key: ClassVar[str] = "file"
     whole: ClassVar[bool] = True
     file: str
     column: str
+    _entries: tuple[Any, ...] = PrivateAttr(default=())
+
+    @model_validator(mode="after")
+    def _read(self, info: ValidationInfo) -> Self:
+        object.__setattr__(self, "file", resolve_path(self.file, info))
+        self._entries = self._entries_of(self.file, self.column)
+        return self
+
+    def _entries_of(self, path: str, column: str) -> tuple[Any, ...]:
+        return read_numbers(path, column)
+
+    @property
+    def entries(self) -> tuple[Any, ...]:
+        """The column, as read when the scenario was checked."""
+        return self._entries
 
 
-class TextColumn(_InFile):
+class TextColumn(Column):
     """One column of texts of a CSV file; the path counts from the scenario file."""
 
-    _texts: tuple[str, ...] = PrivateAttr(default=())
-
-    @model_validator(mode="after")
-    def _read(self, info: ValidationInfo) -> TextColumn:
-        object.__setattr__(self, "file", resolve_path(self.file, info))
-        self._texts = _texts_of(self.file, self.column, _state_of(self.file))
-        return self
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The column, as read when the scenario was checked."""
-        return self._texts
+    def _entries_of(self, path: str, column: str) -> tuple[str, ...]:
+        return _texts_of(path, column, _state_of(path))
 
 
-class Column(_InFile):
-    """One column of numbers of a CSV file; the path counts from the scenario file."""
-
-    _numbers: tuple[float, ...] = PrivateAttr(default=())
-
-    @model_validator(mode="after")
-    def _read(self, info: ValidationInfo) -> Column:
-        object.__setattr__(self, "file", resolve_path(self.file, info))
-        self._numbers = read_numbers(self.file, self.column)
-        return self
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The column, as read when the scenario was checked."""
-        return self._numbers
-
-
-def given_numbers(given: Any) -> Any:
+def given_entries(given: Any) -> Any:
     """What a column holds; a list, or a word, as it is."""
-    return given.numbers if isinstance(given, Column) else given
+    return given.entries if isinstance(given, Column) else given

@@ -18,7 +18,7 @@ from scenarios.activation import (
 )
 from scenarios.base import LARGEST, QUOTE, SMALLEST, listed, one_of
 from scenarios.choices import check_choices, check_targets
-from scenarios.columns import Column, given_numbers
+from scenarios.columns import Column, given_entries
 from scenarios.deliveries import Independent, Marked, joint_size
 from scenarios.errors import refused
 from scenarios.fleet import access_times, numbers_by_class, priced_alone
@@ -29,8 +29,7 @@ from scenarios.probing import check_probing
 from scenarios.processes import gap_law
 from scenarios.sections import Buffer, PageSize, Robots, System, Zipf
 from scenarios.service_phases import seen_phases
-from scenarios.text import counted
-from scenarios.validity import check_probabilities
+from scenarios.validity import check_length, check_probabilities
 
 _SEARCH_ENGINE = ("pages", "page_set", "robots", "activation", "buffer", "clients")
 
@@ -146,12 +145,11 @@ def _policy_fits_pages(scenario: System) -> None:
         allowed = f"pages are numbered 0 … {count - 1}"
         raise refused(allowed, key="robots.accessing.template", value=policy.template)
     for name in ("frequencies", "exponents", "values"):
-        given = given_numbers(getattr(policy, name, None))
+        given = given_entries(getattr(policy, name, None))
         if name == "frequencies" and isinstance(given, tuple):
             check_probabilities("robots.accessing.frequencies", given)
-        if isinstance(given, tuple) and len(given) != count:
-            allowed = f"has {counted(len(given), 'entry')}; must have {count}, one per page"
-            raise refused(allowed, key=f"robots.accessing.{name}")
+        if isinstance(given, tuple):
+            check_length(f"robots.accessing.{name}", given, count, "page")
 
 
 def _spacing_fits(scenario: System) -> None:
@@ -170,9 +168,8 @@ def _spacing_fits(scenario: System) -> None:
     if rule is not None and not isinstance(rule, Static | These):
         allowed = f"goes with a fixed number of robots, not with activation.{rule.key}"
         raise refused(allowed, key=key, value=given)
-    if isinstance(given, tuple) and len(given) != pages.host_count:
-        allowed = f"has {counted(len(given), 'entry')}; must have {pages.host_count}, one per host"
-        raise refused(allowed, key=key)
+    if isinstance(given, tuple):
+        check_length(key, given, pages.host_count, "host")
 
 
 def _change_rate_needs_changes(scenario: System) -> None:
@@ -186,7 +183,7 @@ def _change_rate_needs_changes(scenario: System) -> None:
 
 
 def _some_positive(numbers: tuple[float, ...] | Zipf | Column) -> bool:
-    return isinstance(numbers, Zipf) or any(given_numbers(numbers))
+    return isinstance(numbers, Zipf) or any(given_entries(numbers))
 
 
 def _clients_need_weights(scenario: System) -> None:
@@ -326,10 +323,7 @@ def _one_entry_per_level(rule: Levels | Free, buffer: Buffer, robots: Robots) ->
     if buffer.admission == "complete" and robots.deliveries is not None:
         levels += joint_size(robots.deliveries)[1] - 1
         last += " + largest batch - 1"
-    if len(rule.root) != levels:
-        has = counted(len(rule.root), "entry")
-        allowed = f"has {has}; must have {levels}, one per level 0 … {last}"
-        raise refused(allowed, key=f"activation.{rule.key}", value=rule.root)
+    check_length(f"activation.{rule.key}", rule.root, levels, f"level 0 … {last}")
 
 
 def _free_fits(scenario: System) -> None:
@@ -348,18 +342,14 @@ def _free_fits(scenario: System) -> None:
     seen = seen_phases(buffer.service)
     phases = 1 if seen is None else len(seen.alpha)
     for level, rows in enumerate(rule.root):
-        if len(rows) != order:
-            has = counted(len(rows), "entry")
-            allowed = f"has {has}; must have {order}, one per phase of the deliveries"
-            raise refused(allowed, key=f"{key}[{level}]", value=rows)
+        check_length(f"{key}[{level}]", rows, order, "phase of the deliveries")
         for phase, row in enumerate(rows):
-            needed = phases if level else 1
-            if len(row) != needed:
-                has = counted(len(row), "entry")
-                allowed = f"has {has}; must have {needed}, one per phase of the service"
-                if not level:
-                    allowed = "must have one entry: no page is in service at level 0"
-                raise refused(allowed, key=f"{key}[{level}][{phase}]", value=row)
+            place = f"{key}[{level}][{phase}]"
+            if level:
+                check_length(place, row, phases, "phase of the service")
+            elif len(row) != 1:
+                allowed = "must have one entry: no page is in service at level 0"
+                raise refused(allowed, key=place, value=row)
 
 
 def _is_exponential(law: Law | None) -> bool:
@@ -386,9 +376,7 @@ def _prices_of_robots_fit(scenario: System) -> None:
     if kinds is None:
         needs = "robots.classes, or robots.deliveries = independent or marked"
         raise refused(f"must be one number; a list needs {needs}", key=key, value=given)
-    if len(given) != kinds[1]:
-        allowed = f"has {counted(len(given), 'entry')}; must have {kinds[1]}, one per {kinds[0]}"
-        raise refused(allowed, key=key, value=given)
+    check_length(key, given, kinds[1], kinds[0])
     rule = scenario.activation
     sought = isinstance(rule, Optimal) and rule.family in ("static", "switching")
     if not (rule is None or sought or isinstance(rule, Static | These | Switching)):

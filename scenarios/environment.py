@@ -8,8 +8,7 @@ from pydantic import Field, model_validator
 
 from scenarios.base import SMALLEST, Matrix, NonNegative, Section
 from scenarios.errors import refused
-from scenarios.text import counted
-from scenarios.validity import check_every_phase_reaches, check_generator
+from scenarios.validity import check_every_phase_reaches, check_generator, check_length
 
 MOST_STATES = 100
 """States of an environment."""
@@ -37,9 +36,7 @@ class Environment(Section):
             raise refused(f"has {self.states} rows; at most {MOST_STATES} are allowed", key="Q")
         for state in range(self.states):
             check_every_phase_reaches("Q", self.Q, {state}, f"state {state}")
-        if len(self.speeds) != self.states:
-            allowed = f"must have {counted(self.states, 'entry')}, one per row of Q"
-            raise refused(allowed, key="speeds", value=self.speeds)
+        check_length("speeds", self.speeds, self.states, "row of Q")
         if not any(self.speeds):
             raise refused("must have a positive entry", key="speeds", value=self.speeds)
         return self

@@ -13,7 +13,7 @@ from scenarios.activation import Activation, ByName, Numbers, Static, These, Thr
 from scenarios.deliveries import Independent, Marked
 from scenarios.errors import refused
 from scenarios.sections import AccessTime, Robots
-from scenarios.text import counted
+from scenarios.validity import check_length
 
 
 def access_times(robots: Robots) -> list[tuple[AccessTime, int]]:
@@ -53,9 +53,7 @@ def numbers_by_class(robots: Robots, given: Numbers, key: str) -> tuple[int, ...
     else:
         numbers = given
         entries = [f"{key}[{index}]" for index in range(len(given))]
-    if len(numbers) != len(classes):
-        allowed = f"has {counted(len(numbers), 'entry')}; must have {len(classes)}, one per class"
-        raise refused(allowed, key=key)
+    check_length(key, numbers, len(classes), "class")
     for index, (number, most) in enumerate(zip(numbers, available, strict=True)):
         if number > most:
             allowed = f"must be at most robots.classes[{index}].available ({most})"

@@ -20,7 +20,17 @@ from scenarios.environment import Environment
 from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Distribution
 from scenarios.processes import Map, Mmpp, gap_law
-from scenarios.sections import AccessTime, Buffer, PageSize, Robots, Servers, System
+from scenarios.rates import RateForm
+from scenarios.sections import (
+    AccessTime,
+    Buffer,
+    PageSize,
+    Probing,
+    Robots,
+    Servers,
+    System,
+    Times,
+)
 from scenarios.timeline import Piece, pieces
 
 Part = TypeVar("Part")
@@ -241,6 +251,56 @@ class Traffic:
 
 
 @dataclass(frozen=True)
+class ProbedSource:
+    """A source, and how it is probed.
+
+    Attributes
+    ----------
+    number : int or None
+        Its place among several that share their probes.
+    updates, importance : RateForm
+    horizon : float
+        When the last probe is.
+    spacing : float
+        Least time between two probes.
+    times : tuple of float or None
+        When it is probed; None: that is still to be found from `Monitor.asked`.
+    """
+
+    number: int | None
+    updates: RateForm
+    importance: RateForm
+    horizon: float
+    spacing: float
+    times: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class Monitor:
+    """Who probes the sources.
+
+    Attributes
+    ----------
+    sources : tuple of ProbedSource
+    asked : Probing
+        What is known of times that are not given, and of a search of the best ones.
+    """
+
+    sources: tuple[ProbedSource, ...]
+    asked: Probing
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several sources share the probes."""
+        return self.sources[0].number is not None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all probe times are given."""
+        return isinstance(self.asked.policy, Times)
+
+
+@dataclass(frozen=True)
 class Model:
     """What a system is; None: it has no such part.
 
@@ -253,6 +313,10 @@ class Model:
         In front of the indexing engine.
     traffic : Traffic or None
         To parallel servers.
+    query_rate : float or None
+        Queries of the clients per unit time.
+    monitor : Monitor or None
+        Of sources that are probed.
     timeline : tuple of Piece
         The run from its start to its horizon, in pieces of constant settings.
     """
@@ -261,6 +325,8 @@ class Model:
     accessing: Accessing | None
     queue: Queue | None
     traffic: Traffic | None
+    query_rate: float | None
+    monitor: Monitor | None
     timeline: tuple[Piece, ...]
 
 
@@ -271,6 +337,8 @@ def model_of(system: System) -> Model:
         accessing=None if system.robots is None else system.robots.accessing,
         queue=None if system.buffer is None else _queue(system.buffer),
         traffic=None if system.servers is None else _traffic(system.servers),
+        query_rate=None if system.clients is None else system.clients.query_rate,
+        monitor=None if system.probing is None else _monitor(system.probing, system),
         timeline=pieces(system, 0.0, system.run.horizon),
     )
 
@@ -291,6 +359,23 @@ def fleet_under(robots: Robots, rule: Activation | None = None) -> Fleet:
 
 def _traffic(servers: Servers) -> Traffic:
     return Traffic(gaps_of(servers.arrivals), ServerDiscipline(servers.discipline))
+
+
+def _monitor(probing: Probing, system: System) -> Monitor:
+    policy = probing.policy
+    times = policy.of_each or (policy.of_one,) if isinstance(policy, Times) else None
+    sources = (
+        ProbedSource(
+            number=None if system.sources is None else number,
+            updates=source.updates,
+            importance=source.importance,
+            horizon=probing.horizon,
+            spacing=probing.spacing_of(number),
+            times=times[number] if times else None,
+        )
+        for number, source in enumerate(system.sources or (present(system.source),))
+    )
+    return Monitor(tuple(sources), probing)
 
 
 def gaps_of(process: AccessTime) -> Gaps:

@@ -16,7 +16,7 @@ from scenarios.accessing import Accessing
 from scenarios.accessing.cyclic import Cyclic
 from scenarios.accessing.policy import Indices, Periodic
 from scenarios.arrays import Array
-from scenarios.columns import Column, TextColumn, given_numbers, names_beside
+from scenarios.columns import Column, given_entries, names_beside
 from scenarios.sections import Pages, PageSize, Robots, Zipf, ZipfHosts, ZipfSizes
 
 _GOLDEN = (5**0.5 - 1) / 2
@@ -46,7 +46,7 @@ def change_rates(pages: Pages) -> Array:
         parts = np.arange(1.0, law.pages + 1) ** -law.exponent
         rates: Array = law.total * parts / parts.sum()
         return rates
-    return np.array(given_numbers(given))
+    return np.array(given_entries(given))
 
 
 @_once
@@ -56,7 +56,7 @@ def page_weights(pages: Pages) -> Array:
         return change_rates(pages)
     if pages.weights == "uniform":
         return np.ones(pages.count)
-    return np.array(given_numbers(pages.weights))
+    return np.array(given_entries(pages.weights))
 
 
 @_once
@@ -73,7 +73,7 @@ def page_hosts(pages: Pages) -> Indices:
         ends = np.cumsum(np.arange(1.0, law.hosts + 1) ** -law.exponent)
         point = _spread(pages.count)
         return np.minimum(np.searchsorted(ends / ends[-1], point, side="right"), law.hosts - 1)
-    return np.array(given_numbers(given), dtype=np.intp)
+    return np.array(given_entries(given), dtype=np.intp)
 
 
 def _spread(count: int) -> Array:
@@ -95,7 +95,7 @@ def page_sizes(pages: Pages) -> Array:
         parts = np.arange(1.0, pages.count + 1) ** -law.exponent
         sizes: Array = law.mean * (parts / parts.mean())[_spread(pages.count).argsort().argsort()]
         return sizes
-    return np.array(given_numbers(given))
+    return np.array(given_entries(given))
 
 
 @_once
@@ -131,7 +131,7 @@ def access_shares(policy: Accessing, pages: Pages) -> Array:
         return shares
     if frequencies == "uniform":
         return np.full(pages.count, 1.0 / pages.count)
-    return np.array(given_numbers(frequencies), dtype=float)
+    return np.array(given_entries(frequencies), dtype=float)
 
 
 @_once
@@ -146,9 +146,7 @@ def page_names(pages: Pages) -> tuple[str, ...] | None:
 
     None where neither says it.
     """
-    given: Sequence[str] | None = (
-        pages.names.texts if isinstance(pages.names, TextColumn) else pages.names
-    )
+    given: Sequence[str] | None = given_entries(pages.names)
     if given is None and isinstance(pages.change_rates, Column):
         beside = names_beside(pages.change_rates)
         given = beside[1] if beside else None

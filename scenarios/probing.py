@@ -10,32 +10,19 @@ from scenarios.sections import (
     AtCost,
     AtProbability,
     Probing,
-    Source,
     System,
     Times,
     slots_apart,
 )
 from scenarios.text import counted
+from scenarios.validity import check_length
 
 _ROUNDING = 1e-9
 
 
-def sources_of(system: System) -> tuple[Source, ...]:
-    """The sources that are probed, in the order of the file; none in a system without."""
-    if system.sources is not None:
-        return system.sources
-    return () if system.source is None else (system.source,)
-
-
-def spacing_of(probing: Probing, source: int) -> float:
-    """The minimum spacing of one source of several."""
-    spacing = probing.minimum_spacing
-    return spacing[source] if isinstance(spacing, tuple) else spacing
-
-
 def most_probes(probing: Probing, source: int) -> int:
     """Probes of one source that have room up to the horizon, on the grid where there is one."""
-    spacing = spacing_of(probing, source)
+    spacing = probing.spacing_of(source)
     if probing.slots is not None:
         return probing.slots // slots_apart(spacing, probing.horizon, probing.slots)
     if probing.probes is not None and probing.probes * spacing <= probing.horizon * (1 + _ROUNDING):
@@ -69,23 +56,23 @@ def _check_one(probing: Probing) -> None:
         if policy.of_each:
             allowed = "must be numbers; lists go with sources, one for each"
             raise refused(allowed, key="probing.policy.times", value=policy.root)
-        _check_times(probing, policy.of_one, probing.spacing, "probing.policy.times")
+        _check_times(probing, policy.of_one, probing.spacing_of(0), "probing.policy.times")
         if probing.probes not in (None, len(policy.root)):
             allowed = f"must be the number of times ({len(policy.root)}), or be left out"
             raise refused(allowed, key="probing.probes", value=probing.probes)
     elif not isinstance(policy, str):
         return
     count = probing.probes or len(policy.root)  # type: ignore[union-attr]  # times, when probes is None
-    if count * probing.spacing > probing.horizon * (1 + _ROUNDING):
+    if count * probing.minimum_spacing > probing.horizon * (1 + _ROUNDING):
         allowed = f"times {counted(count, 'probe')} must not exceed horizon ({probing.horizon!r})"
-        raise refused(allowed, key="probing.minimum_spacing", value=probing.spacing)
+        raise refused(allowed, key="probing.minimum_spacing", value=probing.minimum_spacing)
     if policy == "optimal":
         _check_grid(probing, count)
 
 
 def _check_grid(probing: Probing, count: int) -> None:
     slots = _needed_slots(probing, 'policy = "optimal"')
-    spacing = slots_apart(probing.spacing, probing.horizon, slots)
+    spacing = slots_apart(probing.spacing_of(0), probing.horizon, slots)
     if count * spacing > slots:
         probes = counted(count, "probe")
         allowed = f"has no room for {probes}, each {counted(spacing, 'slot')} after the last"
@@ -115,9 +102,8 @@ def _check_times(probing: Probing, times: tuple[float, ...], spacing: float, key
 def _check_several(probing: Probing, count: int) -> None:
     policy = probing.policy
     spacing = probing.minimum_spacing
-    if isinstance(spacing, tuple) and len(spacing) != count:
-        allowed = f"has {counted(len(spacing), 'entry')}; must have {count}, one per source"
-        raise refused(allowed, key="probing.minimum_spacing", value=spacing)
+    if isinstance(spacing, tuple):
+        check_length("probing.minimum_spacing", spacing, count, "source")
     if isinstance(policy, AtCost | AtProbability | Apart):
         allowed = "does not go with sources, which share a number of probes"
         raise refused(allowed, key=f"probing.policy.{policy.key}", value=policy.root)
@@ -175,9 +161,7 @@ def _check_split(probing: Probing, count: int) -> None:
     split = probing.split
     if isinstance(split, str):
         return
-    if len(split) != count:
-        allowed = f"has {counted(len(split), 'entry')}; must have {count}, one per source"
-        raise refused(allowed, key="probing.split", value=split)
+    check_length("probing.split", split, count, "source")
     if sum(split) != probing.probes:
         allowed = f"sums to {sum(split)}; must sum to probes ({probing.probes})"
         raise refused(allowed, key="probing.split", value=split)
@@ -196,7 +180,7 @@ def _check_times_of_each(probing: Probing, policy: Times, count: int) -> None:
         allowed = "does not go with times, which say how many each source has"
         raise refused(allowed, key="probing.split", value=probing.split)
     for source, times in enumerate(policy.of_each):
-        _check_times(probing, times, spacing_of(probing, source), f"{key}[{source}]")
+        _check_times(probing, times, probing.spacing_of(source), f"{key}[{source}]")
     _check_times_at_once(probing, policy)
     total = sum(map(len, policy.of_each))
     if probing.probes not in (None, total):

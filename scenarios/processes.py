@@ -9,8 +9,12 @@ from pydantic import model_validator
 from scenarios.base import Keyed, Matrix, NonNegative, OneKey, Positive, Section
 from scenarios.errors import refused
 from scenarios.laws import Distribution, Exponential
-from scenarios.text import counted
-from scenarios.validity import check_batches, check_every_phase_reaches, check_generator
+from scenarios.validity import (
+    check_batches,
+    check_every_phase_reaches,
+    check_generator,
+    check_length,
+)
 
 
 class Poisson(Section):
@@ -41,9 +45,7 @@ class Mmpp(Section):
     @model_validator(mode="after")
     def _valid(self) -> Mmpp:
         check_generator("Q", self.Q)
-        if len(self.rates) != len(self.Q):
-            allowed = f"must have {counted(len(self.Q), 'entry')}, one per row of Q"
-            raise refused(allowed, key="rates", value=self.rates)
+        check_length("rates", self.rates, len(self.Q), "row of Q")
         if not any(self.rates):
             raise refused("must have a positive entry", key="rates", value=self.rates)
         arriving = {phase for phase, rate in enumerate(self.rates) if rate}

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from scenarios.arrays import Array
 from scenarios.base import NonNegative, OneKey, Positive, Section
 from scenarios.errors import refused
-from scenarios.text import counted
+from scenarios.validity import check_length
 
 _LEAST_POINTS = 2
 _NUMBERS = 2
@@ -57,9 +57,7 @@ class Rate(Section):
         if not self.breaks or self.breaks[0] != 0:
             raise refused("must begin with 0", key="breaks", value=self.breaks)
         _check_increasing("breaks", self.breaks, self.period)
-        if len(self.values) != len(self.breaks):
-            allowed = f"must have {counted(len(self.breaks), 'entry')}, one per break"
-            raise refused(allowed, key="values", value=self.values)
+        check_length("values", self.values, len(self.breaks), "break")
         if not any(self.values):
             raise refused("must have a positive entry", key="values", value=self.values)
         return self

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError, model_validator
 
-from scenarios.activation import switches_one_at_a_time
+from scenarios.activation import Optimal, switches_one_at_a_time
 from scenarios.changes import plain, with_changes
 from scenarios.cross_checks import CHECKS
 from scenarios.fleet import mean_price
@@ -76,6 +76,23 @@ class Scenario(System):
             else:
                 given["robots"] = mean_price(self.robots, self.activation, of_each)
         return Costs.model_construct(self.costs.model_fields_set, **given)
+
+    @property
+    def unresolved(self) -> dict[str, Any]:
+        """The keys of what `analytic.resolve` is still to find, and their values."""
+        found: dict[str, Any] = {}
+        accessing, monitor = self.model.accessing, self.model.monitor
+        if isinstance(self.activation, Optimal):
+            found["activation.optimal"] = self.activation.family
+        if accessing is not None and (key := accessing.unresolved):
+            found[f"robots.accessing.{key}"] = getattr(accessing, key)
+        if self.servers is not None and self.servers.routing == "optimal":
+            found["servers.routing"] = "optimal"
+        if monitor is not None and not monitor.is_settled:
+            found["probing.policy"] = monitor.asked.policy
+            if monitor.is_shared and monitor.asked.split == "optimal":
+                found["probing.split"] = "optimal"
+        return found
 
     def as_file(self) -> dict[str, Any]:
         """The entries that were given, as a scenario file would hold them."""

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from scenarios.accessing import Accessing
 from scenarios.activation import Activation
 from scenarios.base import ByType, Count, Keyed, NonNegative, Number, OneKey, Positive, Section
-from scenarios.columns import Column, TextColumn, given_numbers
+from scenarios.columns import Column, TextColumn, given_entries
 from scenarios.deliveries import Deliveries
 from scenarios.environment import Environment
 from scenarios.errors import refused
@@ -21,7 +21,7 @@ from scenarios.processes import ArrivalProcess
 from scenarios.rates import RateForm
 from scenarios.spacing_cost import SpacingCost
 from scenarios.text import counted, visible
-from scenarios.validity import check_probabilities
+from scenarios.validity import check_length, check_probabilities
 
 _LONGEST = 1000
 """Characters of a name or a label."""
@@ -98,15 +98,11 @@ class Pages(Section):
         if not self.count:
             raise refused("must not be empty", key="change_rates")
         for key in ("weights", "hosts", "sizes", "names"):
-            given = given_numbers(getattr(self, key))
-            given = given.texts if isinstance(given, TextColumn) else given
-            if isinstance(given, tuple) and len(given) != self.count:
-                allowed = (
-                    f"has {counted(len(given), 'entry')}; must have {self.count}, one per page"
-                )
-                raise refused(allowed, key=key)
+            given = given_entries(getattr(self, key))
+            if isinstance(given, tuple):
+                check_length(key, given, self.count, "page")
         if isinstance(self.hosts, Column):
-            self._check_hosts(self.hosts.numbers)
+            self._check_hosts(self.hosts.entries)
         return self
 
     def _check_hosts(self, numbers: tuple[float, ...]) -> None:
@@ -120,7 +116,7 @@ class Pages(Section):
         """Number of pages."""
         if isinstance(self.change_rates, Zipf):
             return self.change_rates.root.pages
-        return len(given_numbers(self.change_rates))
+        return len(given_entries(self.change_rates))
 
     @property
     def host_count(self) -> int:
@@ -129,7 +125,7 @@ class Pages(Section):
             return 0
         if isinstance(self.hosts, ZipfHosts):
             return self.hosts.root.hosts
-        return int(max(given_numbers(self.hosts))) + 1
+        return int(max(given_entries(self.hosts))) + 1
 
 
 AccessTime = Annotated[Distribution | ArrivalProcess, OneKey(OTHER_NAMES, "exponential")]
@@ -372,11 +368,10 @@ class Probing(Section):
             raise refused("is missing; how many probes?", key="probes")
         return self
 
-    @property
-    def spacing(self) -> float:
-        """The minimum spacing of a scenario with one source, [source]."""
-        assert not isinstance(self.minimum_spacing, tuple)
-        return self.minimum_spacing
+    def spacing_of(self, source: int) -> float:
+        """The minimum spacing of one of the sources."""
+        spacing = self.minimum_spacing
+        return spacing[source] if isinstance(spacing, tuple) else spacing
 
 
 class Period(Keyed[Annotated[tuple[Count, ...], Field(min_length=1)]]):
@@ -422,23 +417,18 @@ class Servers(Section):
 
     def _check_random(self, probabilities: tuple[float, ...]) -> None:
         check_probabilities("routing.random", probabilities)
-        self._check_one_per_server("routing.random", probabilities)
-
-    def _check_one_per_server(self, key: str, values: tuple[object, ...]) -> None:
-        if len(values) != self.count:
-            allowed = f"must have {counted(self.count, 'entry')}, one per server"
-            raise refused(allowed, key=key, value=values)
+        check_length("routing.random", probabilities, self.count, "server")
 
     def _check_places(self) -> None:
         if isinstance(self.waiting_places, tuple):
-            self._check_one_per_server("waiting_places", self.waiting_places)
+            check_length("waiting_places", self.waiting_places, self.count, "server")
         if any(self.places) and self.discipline == "preemptive":
             allowed = 'packets wait only with discipline = "non-preemptive"'
             raise refused(allowed, key="waiting_places", value=self.waiting_places)
 
     def _check_costs(self) -> None:
         if self.weights is not None:
-            self._check_one_per_server("weights", self.weights)
+            check_length("weights", self.weights, self.count, "server")
             if not any(self.weights):
                 raise refused("must have a positive entry", key="weights", value=self.weights)
         if isinstance(self.spacing_cost, tuple) and len(self.spacing_cost) != self.count:

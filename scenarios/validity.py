@@ -23,6 +23,13 @@ def check_probabilities(key: str, values: Sequence[float]) -> None:
         raise refused(f"must sum to 1; the sum is {total!r}", key=key, value=values)
 
 
+def check_length(key: str, given: Sequence[object], needed: int, one_per: str) -> None:
+    """Refuse a list that has not one entry for each of what it is about."""
+    if len(given) != needed:
+        allowed = f"has {counted(len(given), 'entry')}; must have {needed}, one per {one_per}"
+        raise refused(allowed, key=key, value=given)
+
+
 def check_square(key: str, matrix: Matrix, order: int) -> None:
     """Refuse what is not an `order` x `order` matrix."""
     for row, entries in enumerate(matrix):

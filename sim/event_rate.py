@@ -108,7 +108,7 @@ def expected_events(scenario: Scenario) -> float:
 def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:
     """The keys of all that goes on for ever, events per unit time, and for how long."""
     robots, fleet = scenario.robots, scenario.model.fleet
-    clients = scenario.clients
+    queries, monitor = scenario.model.query_rate, scenario.model.monitor
     traffic = scenario.model.traffic
     horizon = scenario.run.horizon
     accessing = _progress(scenario, "robot_speed")
@@ -125,17 +125,15 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
                 yield ("robots", "access_time"), rate, accessing
             else:
                 yield ("robots", "classes"), each.available * rate, accessing
-    if clients is not None:
-        asking = _progress(scenario, "query_factor")
-        yield ("clients", "query_rate"), clients.query_rate, asking
+    if queries is not None:
+        yield ("clients", "query_rate"), queries, _progress(scenario, "query_factor")
     if traffic is not None:
         yield ("servers", "arrivals"), _draws(traffic.gaps), horizon
     yield from _births(scenario)
-    if scenario.source is not None and scenario.probing is not None:
-        yield ("source", "updates"), _average(scenario.source.updates), scenario.probing.horizon
-    if scenario.sources is not None and scenario.probing is not None:
-        rate = sum(_average(source.updates) for source in scenario.sources)
-        yield ("", "sources"), rate, scenario.probing.horizon
+    if monitor is not None:
+        rate = sum(_average(source.updates) for source in monitor.sources)
+        key = ("", "sources") if monitor.is_shared else ("source", "updates")
+        yield key, rate, monitor.asked.horizon
 
 
 def _births(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:

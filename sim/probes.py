@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 from scenarios import Scenario
 from scenarios.model import present
-from scenarios.probing import sources_of
 from scenarios.rates import PiecewiseConstant
-from scenarios.sections import Probing, Times
+from scenarios.sections import Probing
 from sim import rules
 from sim.clock import Alarm, Clock
 from sim.event_log import Log
@@ -30,36 +29,28 @@ class Probed(NamedTuple):
 
 def probed_sources(scenario: Scenario) -> tuple[Probed, ...]:
     """Every source of a scenario, with its probe times."""
-    assert scenario.probing is not None
-    sources = sources_of(scenario)
-    if scenario.sources is None:
-        times: tuple[tuple[float, ...], ...] = (given_times(scenario.probing),)
-    else:
-        assert isinstance(scenario.probing.policy, Times)
-        times = scenario.probing.policy.of_each
+    monitor = present(scenario.model.monitor)
+    equally_spaced = () if monitor.is_settled else _equally_spaced(monitor.asked)
     return tuple(
-        Probed(_cycle(source.updates), _cycle(source.importance), own)
-        for source, own in zip(sources, times, strict=True)
+        Probed(_cycle(each.updates), _cycle(each.importance), each.times or equally_spaced)
+        for each in monitor.sources
     )
 
 
 def probing_tally(scenario: Scenario, counted: Sequence[ProbingTally]) -> Tally:
     """The checked tally of a replication, from what was counted of each source."""
-    end = present(scenario.probing).horizon
-    if scenario.sources is None:
-        tally = Tally(window=end, probing=counted[0])
-    else:
+    monitor = present(scenario.model.monitor)
+    end = monitor.asked.horizon
+    if monitor.is_shared:
         tally = Tally(window=end, sources=SourcesTally.of(counted))
+    else:
+        tally = Tally(window=end, probing=counted[0])
     tally.check(end, 0)
     return tally
 
 
-def given_times(probing: Probing) -> tuple[float, ...]:
-    """Probe times of one source that are given or equally spaced."""
-    if isinstance(probing.policy, Times):
-        return probing.policy.of_one
-    count = present(probing.probes)
-    horizon = probing.horizon
+def _equally_spaced(asked: Probing) -> tuple[float, ...]:
+    count, horizon = present(asked.probes), asked.horizon
     return (*(index * horizon / count for index in range(1, count)), horizon)
 
 
@@ -200,11 +191,10 @@ class ProbedSources:
     """
 
     def __init__(self, scenario: Scenario, replication: int, seed: int, log: Log | None) -> None:
-        assert scenario.probing is not None
         self._scenario = scenario
         self._replication = replication
         self.clock = Clock()
-        self.end = scenario.probing.horizon
+        self.end = present(scenario.model.monitor).asked.horizon
         self._pairs = [
             self._put_together(source, probed, seed, log)
             for source, probed in enumerate(probed_sources(scenario))
@@ -214,8 +204,8 @@ class ProbedSources:
         self, source: int, probed: Probed, seed: int, log: Log | None
     ) -> tuple[Updates, Monitor]:
         """One source and its monitor."""
-        page = None if self._scenario.sources is None else source
-        written = partial(self._write, log, page) if log else None
+        number = present(self._scenario.model.monitor).sources[source].number
+        written = partial(self._write, log, number) if log else None
         monitor = Monitor(self.clock, probed.times, probed.importance, written, source)
         own = stream(seed, self._replication, "update", source)
         return Updates(self.clock, probed.updates, own, monitor.update, source), monitor

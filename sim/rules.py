@@ -2,6 +2,7 @@
 
 Rule 1: whatever decides what happens at an event lives here: who goes first at equal times, how
 many pages of a batch enter, how many robots work. Draws of laws stand in `sim.laws`.
+What takes a waiting page away (push-out, obsolescence, replacement) is in `sim.buffer`.
 Rule 2: this file knows no engine and no clock; it imports math and numpy only, so that it compiles.
 
 Draws take the Generator of their source and use it in a fixed order, so that two engines that

@@ -218,15 +218,15 @@ class SearchEngine:
         )
 
     def _all_clients(self) -> Clients | None:
-        section = self._scenario.clients
+        rate = self._scenario.model.query_rate
         pages = self._scenario.pages
-        if section is None or pages is None or self._pages is None:
+        if rate is None or pages is None or self._pages is None:
             return None
         own = self._stream("query")
         return Clients(
             self.clock,
             self._pages,
-            section.query_rate,
+            rate,
             query_sums(pages),
             own,
             self._ends["query_factor"],

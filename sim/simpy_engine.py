@@ -6,14 +6,11 @@ covers, and needs none of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scenarios import Scenario, ScenarioError
-from scenarios.activation import Optimal
 from scenarios.errors import MISSING
 from scenarios.law_points import LawPoints
-from scenarios.sections import Times
 
 if TYPE_CHECKING:
     from sim.event_log import Log
@@ -29,26 +26,21 @@ writes_log = True
 unlocked = False
 
 
+_INSTEAD = {
+    "activation.optimal": "static, threshold, levels, free or switching",
+    "servers.routing": "period or random",
+    "probing.policy": "times, or uniform of one source",
+}
+
+
 def covers(scenario: Scenario) -> None:
     """Raise `ScenarioError` naming the key that this engine does not simulate."""
-    for key, value, given in _unresolved(scenario):
+    for key, value in scenario.unresolved.items():
+        if value == "uniform" and scenario.sources is None:
+            continue  # probes of one source
+        given = _INSTEAD.get(key) or f"the {key.rpartition('.')[2]}"
         allowed = f"is still to be resolved (analytic.resolve); give {given}"
-        raise ScenarioError(key, value, allowed)
-
-
-def _unresolved(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
-    """The keys of what is still to be found, their values, and what an engine needs instead."""
-    rule = scenario.activation
-    if isinstance(rule, Optimal):
-        yield "activation.optimal", rule.root, "static, threshold, levels, free or switching"
-    policy = scenario.model.accessing
-    if policy is not None and (key := policy.unresolved):
-        yield f"robots.accessing.{key}", getattr(policy, key) or MISSING, f"the {key}"
-    if scenario.servers is not None and scenario.servers.routing == "optimal":
-        yield "servers.routing", "optimal", "period or random"
-    probes = scenario.probing.policy if scenario.probing else "uniform"
-    if not isinstance(probes, Times) and (probes != "uniform" or scenario.sources is not None):
-        yield "probing.policy", probes, "times" if scenario.sources else "times or uniform"
+        raise ScenarioError(key, value or MISSING, allowed)
 
 
 def simulate(

@@ -124,9 +124,12 @@ def _words_of_the_file(tree: ast.AST) -> set[str]:
         if each.attr in decoded and ast.unparse(each.value).endswith(_BASES[section])
     }
     asked = {id(each) for each in _only_asked_for(tree)}
-    whole = [each for each in read if each.attr == "buffer" and id(each) not in asked]
-    return words | {"buffer" for each in whole if ast.unparse(each.value).endswith(_SCENARIOS)}
+    whole = [each for each in read if each.attr in _WHOLE and id(each) not in asked]
+    return words | {each.attr for each in whole if ast.unparse(each.value).endswith(_SCENARIOS)}
 
+
+_WHOLE = {"buffer", "clients", "source", "sources", "probing"}
+"""Sections that are decoded as a whole."""
 
 _SCENARIOS = ("scenario", "system", "free", "asked")
 
@@ -159,6 +162,9 @@ def test_both_sides_read_the_decoded_model(package: str) -> None:
         "servers.arrivals",
         "each.access_time",
         "scenario.pages.sizes",
+        "scenario.clients.query_rate",
+        "self._scenario.probing.policy",
+        "len(scenario.sources)",
     ],
 )
 def test_a_word_of_the_file_is_found(line: str) -> None:

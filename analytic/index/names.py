@@ -53,6 +53,8 @@ NAMES: dict[str, Name] = _names()
 def citation_of(source: str) -> str:
     """A source as people cite it: "talim2001 (9)" is "Talim 2001, eq. 9".
 
+    Results of this project are its derivations, whose places `docs/generator/proofs.py` knows.
+
     Parameters
     ----------
     source : str
@@ -62,7 +64,7 @@ def citation_of(source: str) -> str:
     author = re.fullmatch(r"([a-z]+)(\d{4})", paper)
     if not author and source not in NAMES:
         return source
-    cited = f"{author[1].capitalize()} {author[2]}" if author else paper
+    cited = f"{author[1].capitalize()} {author[2]}" if author else "crawlsim derivation"
     equation = re.sub(r"\((\d+)\)", r"\1", number)
     return f"{cited}, {'eq. ' if number.startswith('(') else ''}{equation}" if number else cited
 

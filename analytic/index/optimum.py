@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from analytic.index.formula import Condition, reason_against
 from analytic.machinery.refusal import NoAnswerError
+from scenarios import Scenario
 from scenarios.results import html_of
 
 if TYPE_CHECKING:
@@ -20,6 +22,18 @@ class NoOptimumError(NoAnswerError):
 
 class NoRuleError(NoOptimumError):
     """No rule keeps the bound that was asked for; the text says which comes nearest."""
+
+
+def require(conditions: Iterable[Condition], scenario: Scenario) -> None:
+    """Refuse to look for an optimum where a condition does not hold.
+
+    Raises
+    ------
+    NoOptimumError
+        With all reasons.
+    """
+    if reason := reason_against(conditions, scenario):
+        raise NoOptimumError(reason)
 
 
 Rule = TypeVar("Rule")

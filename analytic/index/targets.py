@@ -20,8 +20,6 @@ from analytic.probing import (
     best_times,
     best_times_of_split,
     given_probes,
-    given_to_each,
-    probe_times,
     times_of_each,
 )
 from analytic.routing import optimal_routing, optimal_template
@@ -32,8 +30,8 @@ from scenarios.accessing.index import IndexPolicy
 from scenarios.activation import Optimal
 from scenarios.base import one_of
 from scenarios.errors import MISSING
+from scenarios.model import present
 from scenarios.scenario import require_scenario
-from scenarios.sections import Probing, Times
 
 T = TypeVar("T")
 Solver = Callable[[Scenario], Optimum]
@@ -171,27 +169,28 @@ def resolve(scenario: Scenario) -> Scenario:
     if scenario.servers is not None and scenario.servers.routing == "optimal":
         best = optimize(scenario, "routing", "servers.routing", "optimal")
         scenario = scenario.with_(best.changes)
-    if scenario.probing is None or isinstance(scenario.probing.policy, Times):
+    monitor = scenario.model.monitor
+    if monitor is None or monitor.is_settled:
         return scenario
-    if scenario.sources is not None:
-        return _with_times_of_each(scenario, scenario.probing)
-    if scenario.probing.policy == "optimal":
-        return answered(best_probes, scenario, "optimal", "probing.policy").scenario
-    return scenario.with_(given_probes(scenario.probing, probe_times(scenario)))
+    return _with_probe_times(scenario, monitor.asked.policy == "optimal")
 
 
-def _with_times_of_each(scenario: Scenario, probing: Probing) -> Scenario:
+def _with_probe_times(scenario: Scenario, best: bool) -> Scenario:
     """The scenario with the probe times of every source, by its split and its policy."""
-    if probing.split == "optimal":
-        key = "probing.policy" if probing.policy == "optimal" else "probing.split"
-        best = answered(best_budget, scenario, "optimal", key)
-        if probing.policy == "optimal":
-            return scenario.with_(given_to_each(probing, best.times))
-        scenario = scenario.with_("probing.split", [len(own) for own in best.times])
-    elif probing.policy == "optimal":
+    monitor = present(scenario.model.monitor)
+    if not monitor.is_shared:
+        if best:
+            return answered(best_probes, scenario, "optimal", "probing.policy").scenario
+    elif monitor.asked.split == "optimal":
+        key = "probing.policy" if best else "probing.split"
+        budget = answered(best_budget, scenario, "optimal", key)
+        if best:
+            return budget.scenario
+        scenario = scenario.with_("probing.split", budget.split)
+    elif best:
         times = answered(best_times_of_split, scenario, "optimal", "probing.policy")
-        return scenario.with_(given_to_each(probing, times))
-    return scenario.with_(given_to_each(probing, times_of_each(scenario)))
+        return scenario.with_(given_probes(monitor, times))
+    return scenario.with_(given_probes(present(scenario.model.monitor), times_of_each(scenario)))
 
 
 def _with_index(scenario: Scenario, policy: IndexPolicy) -> Scenario:

@@ -6,6 +6,7 @@ the phases of the waiting pages' patience in their order of arrival. That order 
 the pages in each phase is another model.
 
 `QueueChain` keeps the factors of the blocks, `rate_blocks` multiplies them out.
+Push-out does not change how many pages there are: what it does to each is in `unordered_sojourns`.
 """
 
 from __future__ import annotations

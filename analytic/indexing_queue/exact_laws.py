@@ -64,12 +64,15 @@ class ExactLaw:
     predicted : ndarray, shape (points,)
         P(X <= at).
     source : str
+    curve : tuple of ndarray
+        Closer times, or all levels, and P(X <= them): what a figure draws.
     """
 
     law: Law
     at: Array
     predicted: Array
     source: str
+    curve: tuple[Array, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,10 @@ def _levels(scenario: Scenario, law: Law) -> ExactLaw | NoLaw:
     if len(compared) > _MOST_LEVELS:
         spread = np.linspace(sums[compared[0]], sums[compared[-1]], _MOST_LEVELS)
         compared = np.unique(compared[np.searchsorted(sums[compared], spread - 1e-12)])
-    return ExactLaw(law, compared.astype(float), sums[compared], "avrachenkov2011 Theorem 2")
+    source = "avrachenkov2011 Theorem 2"
+    levels = np.arange(compared[-1] + 1.0)
+    curve = levels, sums[: len(levels)]
+    return ExactLaw(law, compared.astype(float), sums[compared], source, curve)
 
 
 def _cycles(scenario: Scenario, law: Law) -> ExactLaw | NoLaw:
@@ -206,7 +212,10 @@ def _law_of_times(
         return NoLaw(law, _too_long(mean, longest))
     at = np.unique(np.interp(reached, values, grid))
     at = at[at > 0]
-    return ExactLaw(law, at, cdf(at), source)
+    shown = grid <= at[-1]
+    predicted = cdf(at)
+    curve = np.append(grid[shown], at[-1]), np.append(values[shown], predicted[-1])
+    return ExactLaw(law, at, predicted, source, curve)
 
 
 def _too_long(mean: float, longest: float) -> str:
@@ -217,11 +226,6 @@ def _too_long(mean: float, longest: float) -> str:
 
 
 # --- busy cycles --------------------------------------------------------------------------------
-
-
-def cycle_rate(chain: QueueChain, stationary: Array) -> float:
-    """Busy cycles per unit time; the mean cycle time is one divided by it."""
-    return float(_cycles_of(chain, stationary).start.sum())
 
 
 def cycle_cdf(chain: QueueChain, stationary: Array, times: ArrayLike) -> Array:

@@ -6,7 +6,7 @@ from analytic.pipeline.costs import APPROXIMATE_COST, COST
 from analytic.pipeline.crawling import CRAWLING
 from analytic.pipeline.dropping_and_replacement import labelled_page
 from analytic.pipeline.exact_methods import EXACT, METHODS, exact_method
-from analytic.pipeline.independence import decomposed, page_change_rates
+from analytic.pipeline.independence import decomposed, dropped_independently
 from analytic.pipeline.patience import counted_slopes
 from analytic.pipeline.periodic_lists import listed_rate, shared_rate
 from analytic.pipeline.random_pages import obsolescence_rates, queue_of_pages, single_place_rates
@@ -26,11 +26,11 @@ __all__ = [
     "METHODS",
     "counted_slopes",
     "decomposed",
+    "dropped_independently",
     "exact_method",
     "labelled_page",
     "listed_rate",
     "obsolescence_rates",
-    "page_change_rates",
     "queue_of_pages",
     "shared_rate",
     "single_place_rates",

@@ -43,7 +43,7 @@ from analytic.pipeline.exact_methods import (
 )
 from analytic.pipeline.independence import (
     decomposed,
-    page_change_rates,
+    dropped_independently,
     replacement_rates_and_ages,
     thinned_ages,
     thinned_cyclic,
@@ -137,7 +137,7 @@ def _poisson(scenario: Scenario) -> Poisson:
 
 
 def _dropped(scenario: Scenario) -> Values:
-    return freshness_rows(scenario, page_change_rates(*_poisson(scenario)))
+    return freshness_rows(scenario, dropped_independently(*_poisson(scenario)))
 
 
 def _replaced(scenario: Scenario) -> Values:
@@ -233,7 +233,7 @@ _DROPPED = approximation_row(
     r"y_n=\frac{s}{s+\mu_i}\prod_{k=1}^n\frac{\theta_k}{\theta_k+\mu_i},\qquad"
     r"\theta_n=s+(n-1)\sum_jf_j\mu_j,\qquad\theta_0=\lambda_K=0"
     r"\end{split}",
-    function=page_change_rates,
+    function=dropped_independently,
     conditions=(
         *own.PATH,
         page_conditions.randomized_policy,

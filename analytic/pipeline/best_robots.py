@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from analytic.index.conditions import buffer_and_robots
-from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.conditions import buffer_and_robots, one_price_of_robots
+from analytic.index.optimum import NoOptimumError, Optimum, require
 from analytic.machinery.progress import Progress, followed
 from analytic.machinery.refusal import NoAnswerError
 from analytic.pipeline.conditions import copies_leave_together
@@ -23,7 +23,6 @@ from analytic.pipeline.costs import (
     own_criterion,
     price_of_alone,
     prices_staleness,
-    require_one_price,
     require_prices,
 )
 from analytic.rules.fixed import (
@@ -165,7 +164,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
     if not prices_staleness(scenario):
         require_prices(scenario)
         return optimal_switching(scenario)
-    require_one_price(scenario)
+    require([one_price_of_robots], scenario)
     buffer, robots = buffer_and_robots(scenario)
     levels = buffer.capacity + 1
     available = robots.available

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from analytic.index import conditions, page_conditions
 from analytic.index.conditions import buffer_and_robots, buffer_of
 from analytic.index.formula import is_covered
-from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.optimum import NoOptimumError, Optimum, require
 from analytic.index.page_conditions import accessed_pages
 from analytic.machinery.arrival_process import delivery_rates
 from analytic.machinery.phase_type import exponential_rate
@@ -34,7 +34,6 @@ from analytic.pipeline.costs import (
     more_may_be_better,
     price_of_alone,
     prices_staleness,
-    require_one_price,
     require_prices,
 )
 from analytic.rules.free_process import runner_up
@@ -100,7 +99,7 @@ def end_to_end_thresholds(scenario: Scenario, cost: CostOf = cost_of) -> Optimum
     if not prices_staleness(scenario):
         require_prices(scenario)
         return _searched(scenario) if copies_leave_together(scenario) else _by_papers(scenario)
-    require_one_price(scenario)
+    require([conditions.one_price_of_robots], scenario)
     _refuse_without_cost(scenario.with_("activation", None), cost)
     alone, reason = price_of_alone(scenario, _by_papers_with_none, cost)
     return _searched(scenario, alone, reason, cost)

@@ -152,18 +152,6 @@ def require_prices(scenario: Scenario) -> None:
         raise NoOptimumError(f"there are no [costs]; {added} (--set costs.staleness=1)")
 
 
-def require_one_price(scenario: Scenario) -> None:
-    """Nothing, where every robot has the same price.
-
-    Raises
-    ------
-    NoOptimumError
-        If robots have prices of their own, and how many are active is to depend on the level.
-    """
-    if reason := conditions.one_price_of_robots(scenario):
-        raise NoOptimumError(reason)
-
-
 def own_criterion(scenario: Scenario) -> tuple[Scenario, str]:
     """The scenario with the papers' criterion alone, and that criterion in words.
 

@@ -156,7 +156,7 @@ def decomposed(thinned: ArrayLike, discount: ArrayLike) -> Array:
     return result
 
 
-def page_change_rates(
+def dropped_independently(
     changes: ArrayLike, shares: ArrayLike, deliveries: ArrayLike, service: float
 ) -> Array:
     """Obsolescence rates where waiting copies are dropped when their page changes; approximately.

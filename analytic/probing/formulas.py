@@ -30,17 +30,11 @@ from analytic.probing.profile import (
 )
 from analytic.probing.programme import improved_by_moves, paper_schedule
 from analytic.probing.refinement import refined
-from analytic.probing.sources import each_alone
+from analytic.probing.sources import monitor_of, profile_of_source, shares
 from scenarios import Scenario, ScenarioError
-from scenarios.model import present
-from scenarios.probing import sources_of
-from scenarios.sections import Apart, AtCost, AtProbability, Probing, Source, Times
+from scenarios.model import Monitor, ProbedSource, present
+from scenarios.sections import Apart, AtCost, AtProbability
 from scenarios.text import counted
-
-
-def _sections(scenario: Scenario) -> tuple[Source, Probing]:
-    assert scenario.source is not None
-    return scenario.source, present(scenario.probing)
 
 
 def profile_of(scenario: Scenario) -> Profile:
@@ -50,12 +44,21 @@ def profile_of(scenario: Scenario) -> Profile:
     ----------
     scenario : Scenario
     """
-    source, probing = _sections(scenario)
-    return Profile(source.updates, source.importance, probing.horizon)
+    return profile_of_source(monitor_of(scenario).sources[0])
 
 
 def probe_times(scenario: Scenario) -> tuple[float, ...]:
-    """Probe times of the policy for one source, computed where they are not given.
+    """Probe times of the policy for one source, as `times_of_each`.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
+    return times_of_each(scenario)[0]
+
+
+def times_of_each(scenario: Scenario) -> tuple[tuple[float, ...], ...]:
+    """Probe times of every source, by the policy of the file where they are not given.
 
     Parameters
     ----------
@@ -65,104 +68,76 @@ def probe_times(scenario: Scenario) -> tuple[float, ...]:
     ------
     ScenarioError
         Naming the policy, if it is "optimal", if it has no such times, or if they lie closer
-        together than the minimum spacing.
+        together than the minimum spacing; of several also the source.
     """
-    _, probing = _sections(scenario)
-    if isinstance(probing.policy, Times):
-        return probing.policy.of_one
+    monitor = monitor_of(scenario)
+    policy = monitor.asked.policy
 
     def refused(reason: str) -> ScenarioError:
-        policy = probing.policy
         given = policy if isinstance(policy, str) else {policy.key: policy.root}
         return ScenarioError("probing.policy", given, reason, scenario.name)
 
-    if (reason := known_times(scenario) or few_cells(scenario)) is not None:
+    if not monitor.is_settled and (reason := known_times(scenario) or few_cells(scenario)):
         raise refused(reason)
-    try:
-        times = _times(probing, profile_of(scenario))
-    except ValueError as error:
-        raise refused(str(error)) from None
-    if probing.probes is not None and len(times) > probing.probes:
-        raise refused(
-            f"probes {counted(len(times), 'time')}; probing.probes allows {probing.probes} at most"
-        )
-    closest = float(np.diff([0.0, *times]).min())
-    if closest <= 0:
-        raise refused(f"has no room for {counted(len(times), 'probe')} at different times")
-    if closest < probing.spacing * (1 - 1e-9):
-        spacing = f"minimum_spacing is {probing.spacing!r}"
-        raise refused(f"probes as little as {closest:.6g} apart; {spacing}")
-    return times
-
-
-def given_probes(probing: Probing, times: Sequence[float]) -> dict[str, Any]:
-    """Keys and values that put probe times into a scenario (`Scenario.with_`).
-
-    Parameters
-    ----------
-    probing : Probing
-        The section of the scenario.
-    times : sequence of float
-        The probe times.
-    """
-    count = {} if probing.probes is None else {"probing.probes": len(times)}
-    return {"probing.policy": {"times": list(times)}, **count}
-
-
-def _times(probing: Probing, profile: Profile) -> tuple[float, ...]:
-    """Of a policy that is not "optimal": by its parameter, or by the number of probes."""
-    policy = probing.policy
-    if isinstance(policy, Apart):
-        return uniform_times_at(probing.horizon, policy.root)
-    if isinstance(policy, AtProbability):
-        return first_arrival_times_at(profile, policy.root)
-    if isinstance(policy, AtCost):
-        return threshold_times_at(profile, policy.root)
-    assert probing.probes is not None
-    if policy == "uniform":
-        return uniform_times(probing.horizon, probing.probes)
-    of_number = first_arrival_times if policy == "first-arrival" else threshold_times
-    return of_number(profile, probing.probes)
-
-
-def times_of_each(scenario: Scenario) -> tuple[tuple[float, ...], ...]:
-    """Probe times of every source, by the policy of the file, which is not "optimal".
-
-    Parameters
-    ----------
-    scenario : Scenario
-
-    Raises
-    ------
-    ScenarioError
-        As `probe_times`, naming the source where there are several.
-    """
-    if scenario.sources is None:
-        return (probe_times(scenario),)
     found = []
-    for source, own in enumerate(each_alone(scenario)):
+    for source, probes in zip(monitor.sources, shares(scenario), strict=True):
         try:
-            found.append(probe_times(own))
-        except ScenarioError as refusal:
-            refusal.allowed = f"source {source}: {refusal.allowed}"
-            raise
+            found.append(source.times or _times(source, policy, probes))
+        except ValueError as error:
+            which = "" if source.number is None else f"source {source.number}: "
+            raise refused(f"{which}{error}") from None
     return tuple(found)
 
 
-def given_to_each(probing: Probing, times: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Keys and values that put the probe times of every source into a scenario.
+def _times(source: ProbedSource, policy: Any, probes: int | None) -> tuple[float, ...]:
+    """Of a policy that is not "optimal": by its parameter, or by the number of probes.
+
+    Raises
+    ------
+    ValueError
+        If it has no such times.
+    """
+    profile = profile_of_source(source)
+    if isinstance(policy, Apart):
+        times = uniform_times_at(source.horizon, policy.root)
+    elif isinstance(policy, AtProbability):
+        times = first_arrival_times_at(profile, policy.root)
+    elif isinstance(policy, AtCost):
+        times = threshold_times_at(profile, policy.root)
+    elif policy == "uniform":
+        times = uniform_times(source.horizon, present(probes))
+    else:
+        of_number = first_arrival_times if policy == "first-arrival" else threshold_times
+        times = of_number(profile, present(probes))
+    if probes is not None and len(times) > probes:
+        allowed = f"probing.probes allows {probes} at most"
+        raise ValueError(f"probes {counted(len(times), 'time')}; {allowed}")
+    closest = float(np.diff([0.0, *times]).min())
+    if closest <= 0:
+        raise ValueError(f"has no room for {counted(len(times), 'probe')} at different times")
+    if closest < source.spacing * (1 - 1e-9):
+        spacing = f"minimum_spacing is {source.spacing!r}"
+        raise ValueError(f"probes as little as {closest:.6g} apart; {spacing}")
+    return times
+
+
+def given_probes(monitor: Monitor, times: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Keys and values that put the probe times of every source into a scenario (`Scenario.with_`).
 
     Parameters
     ----------
-    probing : Probing
-        The section that they are put into.
+    monitor : Monitor
+        Of the scenario.
     times : sequence of sequences of float
         Probe times of each source, in the order of the file.
     """
-    changes: dict[str, Any] = {"probing.policy": {"times": [list(own) for own in times]}}
-    if probing.probes is not None:
+    lists = [list(own) for own in times]
+    changes: dict[str, Any] = {
+        "probing.policy": {"times": lists if monitor.is_shared else lists[0]}
+    }
+    if monitor.asked.probes is not None:
         changes["probing.probes"] = sum(map(len, times))
-    if "split" in probing.model_fields_set:
+    if "split" in monitor.asked.model_fields_set:
         changes["probing.split"] = None
     return changes
 
@@ -170,56 +145,52 @@ def given_to_each(probing: Probing, times: Sequence[Sequence[float]]) -> dict[st
 @premise
 def has_source(scenario: Scenario) -> str | None:
     """A source is probed, or several."""
-    return None if sources_of(scenario) else "there is no [source], and there are no sources"
+    return None if scenario.model.monitor else "there is no [source], and there are no sources"
 
 
 def known_times(scenario: Scenario) -> str | None:
     """The probe times are given, or follow from the policy ("optimal" is decided before)."""
-    probing = present(scenario.probing)
-    if probing.policy == "optimal":
+    monitor = monitor_of(scenario)
+    if monitor.asked.policy == "optimal":
         return "the probe times are still to be optimised"
-    if scenario.sources is None or isinstance(probing.policy, Times) or probing.split != "optimal":
+    if monitor.is_settled or not monitor.is_shared or monitor.asked.split != "optimal":
         return None
     return "the split of the probes is still to be optimised"
 
 
 def few_cells(scenario: Scenario) -> str | None:
     """Both rates of a source together have at most a million pieces up to the horizon."""
-    probing = present(scenario.probing)
     cells = max(
-        cells_needed((source.updates, source.importance), probing.horizon)
-        for source in sources_of(scenario)
+        cells_needed((each.updates, each.importance), each.horizon)
+        for each in monitor_of(scenario).sources
     )
     few = cells <= LARGEST_PROFILE
     return None if few else f"the rates have more than {LARGEST_PROFILE} pieces up to the horizon"
 
 
-def _of_each(scenario: Scenario, value: Callable[[Profile, Sequence[float]], float]) -> list[float]:
+def _of_each(
+    scenario: Scenario, value: Callable[[Profile, Sequence[float]], float]
+) -> dict[int | None, float]:
     """A number of every source, from its rates and its probe times."""
-    alone = each_alone(scenario)
-    times = times_of_each(scenario)
-    return [value(profile_of(own), given) for own, given in zip(alone, times, strict=True)]
+    each = zip(monitor_of(scenario).sources, times_of_each(scenario), strict=True)
+    return {source.number: value(profile_of_source(source), times) for source, times in each}
 
 
 def _cost(scenario: Scenario) -> Values:
     costs = _of_each(scenario, expected_cost)
-    yield "obsolescence_cost", None, math.fsum(costs)
-    for source, cost in enumerate(costs if scenario.sources is not None else ()):
-        yield "obsolescence_cost", source, cost
+    yield "obsolescence_cost", None, math.fsum(costs.values())
+    yield from (("obsolescence_cost", *each) for each in costs.items() if each[0] is not None)
 
 
 def _freshness(scenario: Scenario) -> Values:
-    fresh = _of_each(scenario, expected_freshness)
-    if scenario.sources is None:
-        yield "source_freshness", None, fresh[0]
-        return
-    for source, share in enumerate(fresh):
-        yield "source_freshness", source, share
+    for number, share in _of_each(scenario, expected_freshness).items():
+        yield "source_freshness", number, share
 
 
 def smooth_rates(scenario: Scenario) -> str | None:
     """A rate changes along lines or a sine, and is taken in steps."""
-    rates = [rate for each in sources_of(scenario) for rate in (each.updates, each.importance)]
+    sources = monitor_of(scenario).sources
+    rates = [rate for each in sources for rate in (each.updates, each.importance)]
     return (
         None
         if any(rate.most_off > 0 for rate in rates)
@@ -230,16 +201,12 @@ def smooth_rates(scenario: Scenario) -> str | None:
 def _beside_the_steps(scenario: Scenario, side: int) -> Values:
     """What the same probe times cost with the rates of the file: at least (-1), at most (+1)."""
     cost = 0.0
-    for index, (own, times) in enumerate(
-        zip(each_alone(scenario), times_of_each(scenario), strict=True)
-    ):
-        source, _ = _sections(own)
-        profile = profile_of(own)
+    for source, times in zip(monitor_of(scenario).sources, times_of_each(scenario), strict=True):
+        profile = profile_of_source(source)
         of_cost, of_freshness = step_error(source, profile)
         cost += max(expected_cost(profile, times) + side * of_cost, 0.0)
         fresh = expected_freshness(profile, times) + side * of_freshness
-        subject = None if scenario.sources is None else index
-        yield "source_freshness", subject, min(max(fresh, 0.0), 1.0)
+        yield "source_freshness", source.number, min(max(fresh, 0.0), 1.0)
     yield "obsolescence_cost", None, cost
 
 

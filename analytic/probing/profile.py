@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scenarios.arrays import Array
+from scenarios.model import ProbedSource
 from scenarios.rates import PiecewiseConstant
 from scenarios.sections import Source
 
@@ -242,12 +243,12 @@ def _values(rate: PiecewiseConstant, breaks: Array, starts: Array) -> Array:
     return values
 
 
-def step_error(source: Source, profile: Profile) -> tuple[float, float]:
+def step_error(source: Source | ProbedSource, profile: Profile) -> tuple[float, float]:
     """Most by which the steps of smooth rates change the cost of a schedule, and its freshness.
 
     Parameters
     ----------
-    source : Source
+    source : Source or ProbedSource
         Its rates, smooth or not.
     profile : Profile
         The steps in which they are taken, up to the horizon.

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from analytic.index.optimum import NoOptimumError, Optimum
-from analytic.probing.formulas import few_cells, given_probes, probe_times, profile_of
+from analytic.index.optimum import NoOptimumError, Optimum, require
+from analytic.probing.formulas import few_cells, given_probes, probe_times
 from analytic.probing.grid import (
     Schedule,
     best_schedule,
@@ -28,9 +28,11 @@ from analytic.probing.profile import (
 )
 from analytic.probing.programme import costs_up_to, improved_by_moves
 from analytic.probing.refinement import Refined, refined
+from analytic.probing.sources import monitor_of, profile_of_source
 from scenarios import Scenario, ScenarioError
 from scenarios.arrays import Array
-from scenarios.sections import ByParameter, Moves, Probing, Times, slots_apart
+from scenarios.model import ProbedSource, present
+from scenarios.sections import ByParameter, Moves, Times, slots_apart
 from scenarios.text import counted
 
 _KEY = "probing.policy"
@@ -55,8 +57,7 @@ class ProbeSearch:
     ----------
     asked : Scenario
         Whose source is to be probed.
-    probing : Probing
-        Its section.
+    source : ProbedSource
     profile : Profile
         Update rate and importance up to the horizon.
     slots : int
@@ -68,11 +69,16 @@ class ProbeSearch:
     """
 
     asked: Scenario = field(repr=False)
-    probing: Probing = field(repr=False)
+    source: ProbedSource = field(repr=False)
     profile: Profile = field(repr=False)
     slots: int
     apart: int
     schedule: Schedule = field(repr=False)
+
+    @property
+    def refine(self) -> bool | Moves:
+        """What the file asks to be made of the times on the grid."""
+        return monitor_of(self.asked).asked.refine
 
     @cached_property
     def grid_times(self) -> tuple[float, ...]:
@@ -92,23 +98,23 @@ class ProbeSearch:
     @property
     def rounds_up(self) -> bool:
         """Whether the minimum spacing is not a whole number of slots."""
-        spacing = self.probing.spacing
+        spacing = self.source.spacing
         return self.kept_spacing > spacing * (1 + _ROUNDING) and spacing > 0
 
     @cached_property
     def refined(self) -> Refined:
         """What continuous refinement makes of the times on the grid."""
-        return refined(self.profile, self.grid_times, self.probing.spacing)
+        return refined(self.profile, self.grid_times, self.source.spacing)
 
     @cached_property
     def moved(self) -> tuple[tuple[float, ...], int]:
         """What the moves that the file asks for make of the times on the grid, and their number."""
-        moves = self.probing.refine
+        moves = self.refine
         assert isinstance(moves, Moves)
         return improved_by_moves(
             self.profile,
             self.grid_times,
-            self.probing.spacing,
+            self.source.spacing,
             least=moves.least_saving,
             largest=moves.largest_move,
             ratio=moves.ratio,
@@ -121,7 +127,7 @@ class ProbeSearch:
 
         The better one of this grid's and of that of `default_slots`, if that is not too fine.
         """
-        other = default_slots(self.profile, len(self.schedule.slots), self.probing.spacing)
+        other = default_slots(self.profile, len(self.schedule.slots), self.source.spacing)
         grids = {self.slots, other} if other <= LARGEST_GRID else {self.slots}
         return max(0.0, *(self._bound_on(slots) for slots in grids))
 
@@ -134,7 +140,7 @@ class ProbeSearch:
         probes = len(self.schedule.slots)
         schedule = self.schedule
         if slots != self.slots or self.rounds_up:
-            apart = rounded_down(self.probing.spacing, self.profile.horizon, slots)
+            apart = rounded_down(self.source.spacing, self.profile.horizon, slots)
             schedule = best_schedule(grid_of(self.profile, slots), probes, apart)
         whole = self.profile.between(0.0, self.profile.horizon)
         rounding = _LINK_ROUNDING * probes * float(whole.updates * whole.importance)
@@ -169,14 +175,19 @@ class ProbeSearch:
     @property
     def times(self) -> tuple[float, ...]:
         """Those that the file asks for: `grid_times`, or by `refine` of `refined` or `moved`."""
-        if isinstance(self.probing.refine, Moves):
+        if isinstance(self.refine, Moves):
             return self.moved[0]
-        return self.refined.times if self.probing.refine else self.grid_times
+        return self.refined.times if self.refine else self.grid_times
 
     @property
     def scenario(self) -> Scenario:
         """The scenario with these times in place of its policy."""
-        return self.asked.with_(given_probes(self.probing, self.times))
+        return self.asked.with_(self.changes)
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """Keys and values that put these times into a scenario."""
+        return given_probes(monitor_of(self.asked), [self.times])
 
     @property
     def cost(self) -> float:
@@ -207,17 +218,22 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
     NoOptimumError
         If there is no source, if the rates have too many pieces, or if the grid is too fine.
     """
-    probing = scenario.probing
-    if probing is None:
+    monitor = scenario.model.monitor
+    if monitor is None:
         raise NoOptimumError("there is no [source]")
-    if (reason := few_cells(scenario)) is not None:
-        raise NoOptimumError(reason)
-    profile = profile_of(scenario)
-    times = isinstance(probing.policy, Times | ByParameter)
-    probes = len(probe_times(scenario)) if times else probing.probes
-    assert probes is not None
-    spacing = probing.spacing
-    slots = probing.slots or _roomy_slots(profile, probes, spacing)
+    require([few_cells], scenario)
+    by_times = isinstance(monitor.asked.policy, Times | ByParameter)
+    probes = len(probe_times(scenario)) if by_times else present(monitor.asked.probes)
+    return searched(scenario, monitor.sources[0], probes, monitor.asked.slots)
+
+
+def searched(
+    scenario: Scenario, source: ProbedSource, probes: int, slots: int | None
+) -> ProbeSearch:
+    """The best times of one of the sources on a grid, as `best_probes`."""
+    profile = profile_of_source(source)
+    spacing = source.spacing
+    slots = slots or _roomy_slots(profile, probes, spacing)
     if slots > LARGEST_GRID:
         raise NoOptimumError(f"needs {slots} slots; at most {LARGEST_GRID} are searched")
     apart = slots_apart(spacing, profile.horizon, slots)
@@ -228,7 +244,7 @@ def best_probes(scenario: Scenario) -> ProbeSearch:
             f"which leaves no room for {probes}; set probing.slots to more"
         )
     schedule = best_schedule(grid_of(profile, slots), probes, apart)
-    return ProbeSearch(scenario, probing, profile, slots, apart, schedule)
+    return ProbeSearch(scenario, source, profile, slots, apart, schedule)
 
 
 def _roomy_slots(profile: Profile, probes: int, spacing: float) -> int:
@@ -263,8 +279,7 @@ def optimal_probes(scenario: Scenario) -> Optimum:
         notes.append(f"refined: not converged after {rounds}, slack {search.refined.slack:.2g}")
     notes.append(_certificate(search))
     notes += _fewer(search)
-    assert scenario.source is not None
-    of_steps, _ = step_error(scenario.source, search.profile)
+    of_steps, _ = step_error(search.source, search.profile)
     if of_steps > 0:
         notes.append(
             "costs and bound are those of the rates in steps; with the smooth rates of the file "
@@ -275,7 +290,7 @@ def optimal_probes(scenario: Scenario) -> Optimum:
         cost=search.cost,
         lower_bound=search.lower_bound,
         decision={"times": list(search.times)},
-        changes=given_probes(search.probing, search.times),
+        changes=search.changes,
         table=rows,
         notes=notes,
         search=search,
@@ -298,7 +313,7 @@ def _fewer(search: ProbeSearch) -> list[str]:
 def _certificate(search: ProbeSearch) -> str:
     """What the grid can cost, in words."""
     if search.rounds_up:
-        spacing = search.probing.spacing
+        spacing = search.source.spacing
         return (
             f"minimum_spacing {spacing:.6g} is not a whole number of slots: the grid keeps "
             f"{search.kept_spacing:.6g}, which costs at most {search.error:.3g} more than "
@@ -323,7 +338,7 @@ def _compared(scenario: Scenario, search: ProbeSearch) -> tuple[list[dict[str, A
         except ScenarioError as error:
             notes.append(f"{policy}: {error.allowed}")
     schedules["optimal on the grid"] = search.grid_times
-    if isinstance(search.probing.refine, Moves):
+    if isinstance(search.refine, Moves):
         schedules["optimal, moved"], count = search.moved
         notes.append(
             f"moved: {counted(count, 'move')} from the best times on the grid (Algorithm 10)"

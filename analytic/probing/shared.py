@@ -11,18 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.optimum import NoOptimumError, Optimum, require
 from analytic.probing.at_once import NoRoomError, Quota, divided_at_once
 from analytic.probing.budget import Division, Grids, divided
-from analytic.probing.formulas import few_cells, given_to_each
+from analytic.probing.formulas import few_cells, given_probes
 from analytic.probing.grid import Path, best_schedule, grid_error, times_of
-from analytic.probing.profile import Profile
-from analytic.probing.search import LARGEST_GRID, best_probes, optimal_probes, rounded_down
-from analytic.probing.sources import WEIGHTS, alone, natural_split, shares
+from analytic.probing.search import LARGEST_GRID, optimal_probes, rounded_down, searched
+from analytic.probing.sources import (
+    WEIGHTS,
+    monitor_of,
+    natural_split,
+    profile_of_source,
+    shares,
+)
 from scenarios import Scenario
-from scenarios.model import present
-from scenarios.probing import sources_of, spacing_of
-from scenarios.sections import Probing, Times, slots_apart
+from scenarios.model import Monitor, present
+from scenarios.sections import slots_apart
 from scenarios.text import counted
 
 _ROUNDING = 4 * float(np.finfo(float).eps)
@@ -54,9 +58,9 @@ class BudgetSearch:
     free: Division = field(repr=False)
 
     @property
-    def probing(self) -> Probing:
-        """The section of the scenario."""
-        return present(self.asked.probing)
+    def monitor(self) -> Monitor:
+        """Who probes the sources."""
+        return monitor_of(self.asked)
 
     @property
     def split(self) -> list[int]:
@@ -66,7 +70,7 @@ class BudgetSearch:
     @property
     def scenario(self) -> Scenario:
         """The scenario with these times in place of its policy."""
-        return self.asked.with_(given_to_each(self.probing, self.times))
+        return self.asked.with_(given_probes(self.monitor, self.times))
 
     @property
     def cost(self) -> float:
@@ -114,10 +118,11 @@ class BudgetSearch:
         the best division at these costs is a bound. A spacing that is not a whole number of slots
         is rounded down for it.
         """
-        if self.probing.at_once is not None:
+        if self.monitor.asked.at_once is not None:
             return self.division.lower_bound
         if len(self.split) == 1:
-            return best_probes(alone(self.asked, 0, self.split[0])).lower_bound
+            (source,), (probes,) = self.monitor.sources, self.split
+            return searched(self.asked, source, probes, self.grids.slots).lower_bound
         grids = self.grids
         fixed = 0.0
         discounts = []
@@ -129,8 +134,7 @@ class BudgetSearch:
             rounding = _ROUNDING * total * float(whole.updates * whole.importance)
             fixed += none + rounding
         apart = [
-            rounded_down(spacing_of(self.probing, source), grids.profiles[0].horizon, grids.slots)
-            for source in range(len(grids.profiles))
+            rounded_down(each.spacing, each.horizon, grids.slots) for each in self.monitor.sources
         ]
         free = divided(grids, total, apart, discounts, self.division.price)
         return max(0.0, free.lower_bound - fixed)
@@ -150,9 +154,9 @@ def best_budget(scenario: Scenario) -> BudgetSearch:
         many pieces.
     """
     grids = _grids(scenario)
-    probing = present(scenario.probing)
-    total = _total(probing)
-    apart = _apart(probing, len(grids.profiles))
+    monitor = monitor_of(scenario)
+    total = monitor.asked.probes or sum(len(present(each.times)) for each in monitor.sources)
+    apart = _apart(monitor)
     room = sum(grids.slots // each for each in apart)
     if total > room:
         have = "slot has" if grids.slots == 1 else "slots have"
@@ -176,9 +180,9 @@ def best_times_of_split(scenario: Scenario) -> Schedules:
         As `best_budget`.
     """
     grids = _grids(scenario)
-    apart = _apart(present(scenario.probing), len(grids.profiles))
+    apart = _apart(monitor_of(scenario))
     each = [
-        best_schedule(grids[source], probes, apart[source])
+        best_schedule(grids[source], present(probes), apart[source])
         for source, probes in enumerate(shares(scenario))
     ]
     cost = math.fsum(own.cost for own in each)
@@ -189,14 +193,14 @@ def best_times_of_split(scenario: Scenario) -> Schedules:
 
 def _kept(scenario: Scenario, grids: Grids, quotas: Sequence[Quota], free: Division) -> Division:
     """The best division that keeps `at_once`, from the best one whatever the limit."""
-    probing = present(scenario.probing)
-    if probing.at_once is None or _most_at_once(free.paths) <= probing.at_once:
+    monitor = monitor_of(scenario)
+    at_once = monitor.asked.at_once
+    if at_once is None or _most_at_once(free.paths) <= at_once:
         return free
-    apart = _apart(probing, len(free.paths))
     try:
-        return divided_at_once(grids, quotas, apart, probing.at_once, free)
+        return divided_at_once(grids, quotas, _apart(monitor), at_once, free)
     except NoRoomError as error:
-        limit = f"at most {counted(probing.at_once, 'probe')} at one time"
+        limit = f"at most {counted(at_once, 'probe')} at one time"
         raise NoOptimumError(f"{error}: {limit}") from None
 
 
@@ -207,30 +211,19 @@ def _most_at_once(paths: Sequence[Path]) -> int:
 
 
 def _grids(scenario: Scenario) -> Grids:
-    probing = present(scenario.probing)
-    if probing.slots is None:
+    monitor = monitor_of(scenario)
+    slots = monitor.asked.slots
+    if slots is None:
         raise NoOptimumError("needs probing.slots, the number of times that may be chosen")
-    if probing.slots > LARGEST_GRID:
-        raise NoOptimumError(f"has {probing.slots} slots; at most {LARGEST_GRID} are searched")
-    if (reason := few_cells(scenario)) is not None:
-        raise NoOptimumError(reason)
-    sources = sources_of(scenario)
-    horizon = probing.horizon
-    profiles = [Profile(each.updates, each.importance, horizon) for each in sources]
-    return Grids(profiles, probing.slots)
+    if slots > LARGEST_GRID:
+        raise NoOptimumError(f"has {slots} slots; at most {LARGEST_GRID} are searched")
+    require([few_cells], scenario)
+    return Grids([profile_of_source(each) for each in monitor.sources], slots)
 
 
-def _total(probing: Probing) -> int:
-    if probing.probes is not None:
-        return probing.probes
-    assert isinstance(probing.policy, Times)
-    return sum(map(len, probing.policy.of_each))
-
-
-def _apart(probing: Probing, count: int) -> list[int]:
-    assert probing.slots is not None
-    spacings = (spacing_of(probing, source) for source in range(count))
-    return [slots_apart(each, probing.horizon, probing.slots) for each in spacings]
+def _apart(monitor: Monitor) -> list[int]:
+    slots = present(monitor.asked.slots)
+    return [slots_apart(each.spacing, each.horizon, slots) for each in monitor.sources]
 
 
 def _times(grids: Grids, paths: Sequence[Any]) -> Schedules:
@@ -252,12 +245,12 @@ def optimal_budget(scenario: Scenario) -> Optimum:
         cost=search.cost,
         lower_bound=search.lower_bound,
         decision={"probes": search.split, "times": [list(times) for times in search.times]},
-        changes=given_to_each(search.probing, search.times),
+        changes=given_probes(search.monitor, search.times),
         table=_splits(search),
         notes=list(_notes(search)),
         search=search,
         measure="obsolescence_cost",
-        horizon=search.probing.horizon,
+        horizon=search.monitor.asked.horizon,
         proved=search.proved,
         gap=search.gap,
     )
@@ -275,7 +268,9 @@ def best_times(scenario: Scenario) -> Optimum:
     NoOptimumError
         As `optimal_probes` and `optimal_budget`.
     """
-    return optimal_probes(scenario) if scenario.sources is None else optimal_budget(scenario)
+    monitor = scenario.model.monitor
+    several = monitor is not None and monitor.is_shared
+    return optimal_budget(scenario) if several else optimal_probes(scenario)
 
 
 def _notes(search: BudgetSearch) -> Iterator[str]:
@@ -283,8 +278,7 @@ def _notes(search: BudgetSearch) -> Iterator[str]:
     split = ", ".join(map(str, search.split[:_FEW])) + ", …" * (len(search.split) > _FEW)
     yield f"probes of the sources in the order of the file: {split}"
     above = search.cost - search.lower_bound
-    if search.probing.at_once is not None:
-        limit = search.probing.at_once
+    if (limit := search.monitor.asked.at_once) is not None:
         yield (
             f"at most {limit} at one time before the end; without this limit, "
             f"as in the other rows, the best costs {search.free.cost:.6g}"
@@ -299,7 +293,7 @@ def _splits(search: BudgetSearch) -> list[dict[str, Any]]:
     """The optimal split and the natural ones, with the best grid times of each."""
     splits = {name: natural_split(search.asked, name) for name in WEIGHTS}
     costs = dict.fromkeys(splits, 0.0)
-    apart = _apart(search.probing, len(search.split))
+    apart = _apart(search.monitor)
     for source, path in enumerate(search.division.paths):
         wanted = {split[source] for split in splits.values()}
         grid = search.grids[source]

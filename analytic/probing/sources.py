@@ -9,46 +9,34 @@ from numpy.typing import NDArray
 
 from analytic.probing.profile import Profile
 from scenarios import Scenario
-from scenarios.model import present
-from scenarios.probing import most_probes, sources_of, spacing_of
-from scenarios.sections import Probing, Source, Times
+from scenarios.model import Monitor, ProbedSource, present
+from scenarios.probing import most_probes
 
 _TIE = 1e-9
 
 
-def alone(scenario: Scenario, source: int, probes: int) -> Scenario:
-    """One of the sources of a scenario, with a number of probes, as a scenario of its own."""
-    shared = present(scenario.probing)
-    policy = shared.policy
-    own = Probing(
-        horizon=shared.horizon,
-        probes=probes,
-        policy=Times(policy.of_each[source]) if isinstance(policy, Times) else policy,
-        minimum_spacing=spacing_of(shared, source),
-        slots=shared.slots,
-    )
-    return Scenario(name=scenario.name, source=sources_of(scenario)[source], probing=own)
+def monitor_of(scenario: Scenario) -> Monitor:
+    """Who probes the sources of a scenario that has some."""
+    return present(scenario.model.monitor)
 
 
-def each_alone(scenario: Scenario) -> tuple[Scenario, ...]:
-    """Every source as a scenario of its own, with its share of the probes.
+def profile_of_source(source: ProbedSource) -> Profile:
+    """Update rate and importance of a source, up to the horizon."""
+    return Profile(source.updates, source.importance, source.horizon)
 
-    A scenario with [source] is its only one. That of several must have its times, or a split that
-    follows without a search.
+
+def shares(scenario: Scenario) -> Sequence[int | None]:
+    """Probes of each source by the times or the split of the file, which is not "optimal".
+
+    None where the policy of the one source says when to probe, not how often.
     """
-    if scenario.sources is None:
-        return (scenario,)
-    return tuple(alone(scenario, k, probes) for k, probes in enumerate(shares(scenario)))
-
-
-def shares(scenario: Scenario) -> tuple[int, ...]:
-    """Probes of each source by the times or the split of the file, which is not "optimal"."""
-    probing = present(scenario.probing)
-    if isinstance(probing.policy, Times):
-        return tuple(map(len, probing.policy.of_each))
-    if isinstance(probing.split, tuple):
-        return probing.split
-    return natural_split(scenario, probing.split)
+    monitor = monitor_of(scenario)
+    if monitor.is_settled:
+        return [len(each.times or ()) for each in monitor.sources]
+    if not monitor.is_shared:
+        return [monitor.asked.probes]
+    split = monitor.asked.split
+    return split if isinstance(split, tuple) else natural_split(scenario, split)
 
 
 def natural_split(scenario: Scenario, split: str) -> tuple[int, ...]:
@@ -68,12 +56,10 @@ def natural_split(scenario: Scenario, split: str) -> tuple[int, ...]:
     equal ones (to 1e-9) to the first. Where every quota is at least 1 and there is room, that is
     the method of the largest remainder.
     """
-    probing = present(scenario.probing)
-    assert probing.probes is not None
-    weight_of = WEIGHTS[split]
-    weights = [weight_of(_profile(source, probing)) for source in sources_of(scenario)]
-    room = [most_probes(probing, source) for source in range(len(weights))]
-    return _apportioned(probing.probes, weights, room)
+    monitor = monitor_of(scenario)
+    weights = [WEIGHTS[split](profile_of_source(each)) for each in monitor.sources]
+    room = [most_probes(monitor.asked, source) for source in range(len(weights))]
+    return _apportioned(present(monitor.asked.probes), weights, room)
 
 
 def _apportioned(probes: int, weights: Sequence[float], room: Sequence[int]) -> tuple[int, ...]:
@@ -101,10 +87,6 @@ def _apportioned(probes: int, weights: Sequence[float], room: Sequence[int]) -> 
         behind = np.where(counts < limits, quotas - counts, -np.inf)
         counts[np.flatnonzero(behind >= behind.max() - _TIE)[0]] += 1
     return tuple(counts.tolist())
-
-
-def _profile(source: Source, probing: Probing) -> Profile:
-    return Profile(source.updates, source.importance, probing.horizon)
 
 
 def _one(_: Profile) -> float:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.index import conditions
-from analytic.index.formula import Condition, reason_against
-from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.formula import Condition
+from analytic.index.optimum import NoOptimumError, Optimum, require
 from analytic.machinery.phase_type import moment
 from analytic.robot_control import scenario_queue
 from analytic.robot_control.optimal_targets import MOST_GENERAL, solved, with_response
@@ -205,10 +205,7 @@ def queue_of(scenario: Scenario) -> SwitchedQueue:
     NoOptimumError
         If the optimum is not known for such a system.
     """
-    plain = scenario.with_("activation", None)
-    reason = reason_against(_COVERED, plain)
-    if reason:
-        raise NoOptimumError(reason)
+    require(_COVERED, scenario.with_("activation", None))
     return scenario_queue.queue_of(scenario)
 
 

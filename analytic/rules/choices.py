@@ -11,8 +11,7 @@ import numpy as np
 
 from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots
-from analytic.index.formula import reason_against
-from analytic.index.optimum import NoOptimumError, Optimum
+from analytic.index.optimum import Optimum, require
 from analytic.machinery.decision_process import Indices
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.robot_modes import as_written
@@ -191,10 +190,8 @@ def checked_queue(scenario: Scenario) -> SwitchedQueue:
     """
     plain = scenario.with_("activation", None)
     around = conditions.in_environment(scenario) is None
-    if reason := reason_against(
-        (IN_ENVIRONMENT if around else OF_CLASSES) + (environment_seen, *PRICED), plain
-    ):
-        raise NoOptimumError(reason)
+    of_kind = IN_ENVIRONMENT if around else OF_CLASSES
+    require((*of_kind, environment_seen, *PRICED), plain)
     return queue_of(plain)
 
 

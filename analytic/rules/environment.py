@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.index.conditions import buffer_and_robots
-from analytic.index.formula import reason_against
-from analytic.index.optimum import Best, NoOptimumError
+from analytic.index.optimum import Best, require
 from analytic.machinery.robot_modes import as_written
 from analytic.robot_control.scenario_queue import (
     IN_ENVIRONMENT,
@@ -142,8 +141,7 @@ def best_targets_in_environment(scenario: Scenario) -> EnvironmentSearch:
         If there are no [costs], they have no exact value here, the chain is too large, or there are
         too many lists to be compared.
     """
-    if reason := reason_against(IN_ENVIRONMENT + PRICED, scenario.with_("activation", None)):
-        raise NoOptimumError(reason)
+    require(IN_ENVIRONMENT + PRICED, scenario.with_("activation", None))
     queue = queue_of(scenario)
     costs = queue.costs(scenario.prices)
     _, robots = buffer_and_robots(scenario)

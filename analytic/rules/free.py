@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from analytic.index import conditions
-from analytic.index.optimum import Best, NoOptimumError, Optimum
+from analytic.index.optimum import Best, NoOptimumError, Optimum, require
 from analytic.indexing_queue.measures import size_of
 from analytic.machinery.decision_process import Indices
 from analytic.machinery.transforms import mean_time
@@ -38,8 +38,7 @@ def optimal_free(scenario: Scenario) -> Optimum:
     """
     numbers = allowed_numbers(scenario)
     best = best_free_rule(scenario, numbers)
-    if reason := unwritten(scenario):
-        raise NoOptimumError(reason)
+    require([unwritten], scenario)
     free = [level.tolist() for level in best.rule]
     simpler = _simpler(scenario, numbers, best)
     proved = best.cost - best.lower <= AS_GOOD * max(1.0, abs(best.cost))
@@ -176,8 +175,7 @@ def bounded_free(
 def free_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best rule of level and phases that keeps a bound."""
     numbers = allowed_numbers(scenario)
-    if reason := unwritten(scenario):
-        raise NoOptimumError(reason)
+    require([unwritten], scenario)
     queue, rules = bounded_free(scenario, numbers, bound)
 
     def rule(policy: Indices) -> list[Any]:

@@ -19,8 +19,8 @@ from scipy.sparse import csr_matrix, diags_array
 
 from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots, fleet_of
-from analytic.index.formula import Condition, dependent, reason_against
-from analytic.index.optimum import Best, NoOptimumError, Optimum
+from analytic.index.formula import Condition, dependent
+from analytic.index.optimum import Best, NoOptimumError, Optimum, require
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.measures import service_and_patience, size_of, waiting_phases
 from analytic.indexing_queue.policy_costs import LevelRates, level_rates
@@ -162,8 +162,7 @@ def queue_process(scenario: Scenario, numbers: Sequence[int]) -> QueueProcess:
         If the cost is not that of a chain of levels and phases, or the chain is too large.
     """
     free = scenario.with_("activation", None)
-    if reason := reason_against(_SOLVED, free):
-        raise NoOptimumError(reason)
+    require(_SOLVED, free)
     order, phases, _, top = size_of(free)
     buffer, robots = buffer_and_robots(free)
     modes = delivery_modes(fleet_of(free), robots.available)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots
 from analytic.index.formula import Condition, Formula, dependent, reason_against
-from analytic.index.optimum import NoOptimumError
+from analytic.index.optimum import NoOptimumError, require
 from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.formulas import FORMULAS
 from analytic.indexing_queue.measures import (
@@ -285,9 +285,7 @@ def uncontrolled(scenario: Scenario) -> Scenario:
         If the cost of a policy has no exact value.
     """
     free = scenario.with_("activation", None)
-    reason = reason_against(COVERED, free)
-    if reason:
-        raise NoOptimumError(reason)
+    require(COVERED, free)
     return free
 
 
@@ -448,7 +446,5 @@ def _formula_cost(scenario: Scenario, robots: Sequence[int]) -> float:
     several = conditions.several_servers(policy) is None
     quantity = "control cost with several servers" if several else "control cost"
     formula = next(each for each in FORMULAS if each.quantity == quantity)
-    reason = formula.reason_against(policy)
-    if reason is not None:
-        raise NoOptimumError(reason)
+    require(formula.conditions, policy)
     return next((each.value for each in formula.predict(policy)), math.nan)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import stdtr
@@ -109,6 +109,8 @@ class LawComparison:
         For *inconclusive*: the start, which the warm-up is too short to forget, can make it.
     too_rare : bool
         For *inconclusive*: more replications than a simulation can make would settle it.
+    curve : tuple of ndarray
+        The exact distribution at closer points, as of `ExactLaw`.
     """
 
     law: Law
@@ -123,6 +125,7 @@ class LawComparison:
     reason: str | None = None
     warmup_too_short: bool = False
     too_rare: bool = False
+    curve: tuple[Array, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def largest(self) -> LawPoint | None:
@@ -190,7 +193,9 @@ def compare_laws(
             compared.append(row)
             continue
         own = points[place]
-        row = LawComparison(law.law, "inconclusive", results.count, own, source=law.source)
+        row = LawComparison(
+            law.law, "inconclusive", results.count, own, source=law.source, curve=law.curve
+        )
         compared.append(_judged(row, [next(adjusted) for _ in own], len(every), negligible))
     return compared
 

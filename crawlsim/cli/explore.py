@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crawlsim.cli.options import command, option, takes
+from crawlsim.cli.tables import warn
 from crawlsim.cli.workers import processes
 from scenarios import ScenarioError
 from sim.atomic_files import staging
@@ -61,16 +62,16 @@ def explore(
             import_module(needed)
     except ImportError:
         raise click.ClickException("explore needs: pip install 'crawlsim[explore]'") from None
+    for option_, value in (("--port", port), ("--token", token)):
+        if static is not None and value is not None:
+            raise ScenarioError(option_, value, "does not go with --static, which needs no server")
     with processes(1) as engine, processes(1) as solver:  # they start while this one imports
         from crawlsim.explore import server
         from crawlsim.explore.own_scenario import opened
 
         first = None if source is None else opened(source)
         if static is not None:
-            try:
-                _write_replays(server.Explorer(engine, solver, first), static, force)
-            except ScenarioError as error:  # files are otherwise asked for by --out
-                raise ScenarioError("--static", static, error.allowed) from None
+            _write_replays(server.Explorer(engine, solver, first), static, force)
             return
         if token is not None and not _TOKEN.fullmatch(token):
             allowed = "must be 16 to 64 letters, digits, hyphens and underscores"
@@ -93,22 +94,28 @@ def _write_replays(explorer: Explorer, folder: str, force: bool) -> None:
     """The replays of all lessons, and the page that leads to them."""
     import asyncio  # what nobody else who explores waits for
 
-    from crawlsim.cli.files import own_folder, place_of, write_files
-    from crawlsim.cli.results import provenance
+    from crawlsim.cli.files import own_folder, place_of, provenance, write_files
     from crawlsim.explore.static import index_of, replays
 
     async def made() -> list[Replay]:
         return [each async for each in replays(explorer)]
 
-    own_folder(folder, ["index.html"], force=force)
+    own_folder(folder, ["index.html"], force=force, option="--static")
     pages = asyncio.run(made())
-    files: dict[str, Text] = {each.name: each.text for each in pages}
+    files: dict[str, Text] = {each.name: each.text for each in pages if not each.refusal}
     files["index.html"] = index_of(pages)
     runs = [
-        {"lesson": each.lesson.key, "setting": each.setting, "seed": each.seed} for each in pages
+        {"lesson": each.lesson.key, "setting": each.setting, "seed": each.seed}
+        for each in pages
+        if not each.refusal
     ]
-    write_files(place_of(folder), files, partial(provenance, runs, {"static": folder}), force=force)
-    click.echo(f"written to {folder}: {len(pages)} replays; begin at {Path(folder) / 'index.html'}")
+    made_by = partial(provenance, runs, {"static": folder})
+    write_files(place_of(folder), files, made_by, force=force, option="--static")
+    for each in pages:
+        if each.refusal:
+            warn(f"{each.lesson.key}, {each.setting or 'as it is'}: {each.refusal}")
+    begin = Path(folder) / "index.html"
+    click.echo(f"written to {folder}: {len(files) - 1} replays; begin at {begin}")
 
 
 def _kept() -> Path:

@@ -6,9 +6,11 @@ import hashlib
 import io
 import json
 import os
+import platform
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ PROVENANCE = "provenance.json"
 
 _REPLACED = "replaced"
 
-Text = str | Iterable[str]
+Text = str | bytes | Iterable[str]
 """What goes into a file: all of it, or in chunks."""
 
 _MARK = f"drawn by {PROGRAM}"
@@ -34,6 +36,8 @@ FIGURES = {
 }
 """Endings of the names of figures, and the metadata of each format."""
 
+_PACKAGES = ("crawlsim", "simpy", "numpy", "scipy", "pydantic")
+
 _DOTS_PER_INCH = 200
 
 
@@ -42,7 +46,9 @@ def place_of(folder: str) -> Path:
     return Path(os.path.abspath(folder))  # noqa: PTH100  # pathlib does not shorten it
 
 
-def own_folder(folder: str, names: Iterable[str], *, force: bool = False) -> Path:
+def own_folder(
+    folder: str, names: Iterable[str], *, force: bool = False, option: str = "--out"
+) -> Path:
     """The folder for results.
 
     Parameters
@@ -53,6 +59,8 @@ def own_folder(folder: str, names: Iterable[str], *, force: bool = False) -> Pat
         The files that will be written there.
     force : bool
         Whether files of somebody else may be replaced.
+    option : str
+        What a refusal names.
 
     Raises
     ------
@@ -61,17 +69,17 @@ def own_folder(folder: str, names: Iterable[str], *, force: bool = False) -> Pat
         replaced or removed was not written by this program.
     """
     if not folder:
-        raise ScenarioError("--out", folder, "must be a folder")
+        raise ScenarioError(option, folder, "must be a folder")
     path = place_of(folder)
     names = list(names)
-    with refusing_unwritable("--out", folder):
+    with refusing_unwritable(option, folder):
         parent = _existing_part(path, names)
         if not parent.is_dir():
-            raise ScenarioError("--out", folder, f"{parent} is not a folder")
+            raise ScenarioError(option, folder, f"{parent} is not a folder")
         with tempfile.TemporaryFile(dir=parent):
             pass
         remove_leftovers(path)
-    _refuse_foreign(path, names, force)
+    _refuse_foreign(option, path, names, force)
     return path
 
 
@@ -99,6 +107,7 @@ def write_files(
     provenance: Callable[[Mapping[str, str]], str],
     *,
     force: bool = False,
+    option: str = "--out",
 ) -> None:
     """Write all files, or none: each is complete beside its place before any takes it.
 
@@ -113,24 +122,27 @@ def write_files(
         Gives the text of the provenance, from the digest of each file.
     force : bool
         Whether files of somebody else may be replaced.
+    option : str
+        What a refusal names.
 
     Raises
     ------
     ScenarioError
         If they cannot be written, or one would replace a file of somebody else.
     """
-    _refuse_foreign_before(folder, [*files, PROVENANCE], force)
-    with refusing_unwritable("--out", folder), staging(folder) as place:
+    names = [*files, PROVENANCE]
+    _refuse_foreign_before(option, folder, names, force)
+    with refusing_unwritable(option, folder), staging(folder) as place:
         digests = {name: _written(place / name, text) for name, text in files.items()}
         with alone_in(folder):
-            _put_in_place(place, folder, [*files, PROVENANCE], provenance(digests), force)
+            _put_in_place(option, place, folder, names, provenance(digests), force)
 
 
 def _put_in_place(
-    staging: Path, folder: Path, names: Sequence[str], provenance: str, force: bool
+    option: str, staging: Path, folder: Path, names: Sequence[str], provenance: str, force: bool
 ) -> None:
     """Replace the files of an earlier run, while nobody else does."""
-    stale = _refuse_foreign(folder, names, force)
+    stale = _refuse_foreign(option, folder, names, force)
     # Until the new files have their places the provenance names the old ones too: whatever moment
     # a process is killed in, every file in the folder is named as ours.
     old = {name: sorted(digests) for name, digests in _recorded(folder).items()}
@@ -147,32 +159,34 @@ def _written(path: Path, text: Text) -> str:
     """Write a file; returns its digest."""
     digest = hashlib.sha256()
     with path.open("wb") as stream:
-        for part in [text] if isinstance(text, str) else text:
-            content = part.encode(errors="backslashreplace")  # names of folders may be no UTF-8
+        for part in [text] if isinstance(text, str | bytes) else text:
+            # Names of folders may be no UTF-8.
+            content = part if isinstance(part, bytes) else part.encode(errors="backslashreplace")
             stream.write(content)
             digest.update(content)
     return digest.hexdigest()
 
 
-def _refuse_foreign_before(folder: Path, names: Sequence[str], force: bool) -> None:
+def _refuse_foreign_before(option: str, folder: Path, names: Sequence[str], force: bool) -> None:
     """Refuse files of somebody else before anything is computed for their places.
 
     What looks foreign while another run replaces its files is looked at again once that is done.
     """
     try:
-        _refuse_foreign(folder, names, force)
+        _refuse_foreign(option, folder, names, force)
     except ScenarioError:
         with alone_in(folder):
-            _refuse_foreign(folder, names, force)
+            _refuse_foreign(option, folder, names, force)
 
 
-def _refuse_foreign(folder: Path, names: Iterable[str], force: bool) -> set[str]:
+def _refuse_foreign(option: str, folder: Path, names: Iterable[str], force: bool) -> set[str]:
     """The files of an earlier run that the new ones do not replace, all of them being ours."""
     ours = _recorded(folder)
     wanted = set(names)
     stale = set(ours) - wanted
     for name in sorted(wanted | stale):
-        if _may_replace(folder / name, ours.get(name, set()), force and name in wanted):
+        digests = ours.get(name, set())
+        if _may_replace(option, folder / name, digests, force and name in wanted):
             continue
         if force and name in stale:  # it stays, as it is not replaced
             stale.remove(name)
@@ -180,11 +194,11 @@ def _refuse_foreign(folder: Path, names: Iterable[str], force: bool) -> set[str]
         allowed = f"{name} there was not written by {PROGRAM}"
         if name in ours:
             allowed = f"{name} there has changed since {PROGRAM} wrote it"
-        raise ScenarioError("--out", str(folder), f"{allowed}; give another folder, or --force")
+        raise ScenarioError(option, str(folder), f"{allowed}; give another folder, or --force")
     return stale
 
 
-def _may_replace(path: Path, digests: set[str], force: bool) -> bool:
+def _may_replace(option: str, path: Path, digests: set[str], force: bool) -> bool:
     """Whether nothing lies there, or a plain file that is ours, by one of these digests too."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
@@ -200,7 +214,7 @@ def _may_replace(path: Path, digests: set[str], force: bool) -> bool:
         return True
     except OSError as error:
         allowed = f"{path.name} there cannot be replaced: {error.strerror}"
-        raise ScenarioError("--out", str(path.parent), allowed) from None
+        raise ScenarioError(option, str(path.parent), allowed) from None
 
 
 def _recorded(folder: Path) -> dict[str, set[str]]:
@@ -227,6 +241,30 @@ def _may_be_a_name(name: str) -> bool:
         return Path(name).name == name and b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:
         return False
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of what the numbers depend on."""
+    return {name: version(name) for name in _PACKAGES}
+
+
+def provenance(
+    runs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], digests: Mapping[str, str]
+) -> str:
+    """What made the files of a folder: versions, options, seeds; with a digest of each file."""
+    from datetime import UTC, datetime
+
+    document = {
+        "program": PROGRAM,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": package_versions(),
+        "options": options,
+        "files": dict(digests),
+        "runs": runs,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -267,6 +305,8 @@ def claim_all(asked: Mapping[str, str | None], *, force: bool) -> dict[str, Path
     for option, path in asked.items():
         if path is None:
             continue
+        if option == "--report" and not path.endswith(".html"):
+            raise ScenarioError(option, path, "must end in .html")
         files[option] = claim(option, path, force=force)
         place = os.path.realpath(path)
         if place in places:

@@ -93,8 +93,6 @@ def fit(
     from crawlsim.logs.fit import fitted_scenario, replaced_keys
     from crawlsim.logs.fit.trace import UNITS
 
-    if report is not None and Path(report).suffix != ".html":
-        raise ScenarioError("--report", report, "must end in .html")
     files = claim_all({"--out": out, "--report": report}, force=force)
     target = None if into is None else load(into)
     unit = asked.pop("time_unit")

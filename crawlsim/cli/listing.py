@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
@@ -24,6 +25,7 @@ from crawlsim.cli.tables import new_table, print_json, show_table
 from scenarios.base import nearest, one_of
 from scenarios.errors import ScenarioError
 from scenarios.library import library_entries, library_names, library_text
+from scenarios.text import counted
 
 
 def resource(name: str) -> str:
@@ -105,6 +107,9 @@ def formulas(words: tuple[str, ...], as_json: bool) -> None:
         click.echo(f"  {key}: {REFERENCES[str(key)]}")
 
 
+_A_SCREEN = 20
+"""Conditions that are shown in words."""
+
 _NAMED = "a paper, a queue such as M/M/1/K, a question such as loss, or words of a name"
 
 
@@ -149,17 +154,21 @@ def print_schema() -> None:
 
 
 def _show_formulas(rows: Sequence[dict[str, Any]]) -> None:
-    """The index of formulas on stdout; conditions as numbers, in words below the table."""
-    conditions = dict.fromkeys(condition for row in rows for condition in row["conditions"])
-    marks = {condition: mark for mark, condition in enumerate(conditions, 1)}
+    """The index of formulas on stdout; the commonest conditions as numbers, in words below."""
+    common = Counter(condition for row in rows for condition in row["conditions"]).most_common()
+    marks = {condition: mark for mark, (condition, _) in enumerate(common[:_A_SCREEN], 1)}
     names = ("quantity", "function", "kind", "origin")
     function = Column("function", overflow="fold")
     table = new_table(None, "name", "source", "quantity", function, "kind", "origin", "conditions")
     for row, before in zip(rows, [None, *rows], strict=False):
-        own = sorted(marks[condition] for condition in row["conditions"])
+        own = sorted(marks[each] for each in row["conditions"] if each in marks)
+        more = ["…"] * (len(own) < len(set(row["conditions"])))
         name = "" if before and row["name"] == before["name"] else row["name"]
         cells = (name, citation_of(_source(row)), *(row[each] for each in names))
-        table.add_row(*map(escape, cells), " ".join(map(str, own)))
+        table.add_row(*map(escape, cells), " ".join([*map(str, own), *more]))
     show_table(table, ("origin", "function"))
     for condition, mark in marks.items():
         click.echo(f"  {mark:>3}  {condition}")
+    if len(common) > len(marks):
+        left = counted(len(common) - len(marks), "further condition")
+        click.echo(f"    …  {left} (--json has them; words that name fewer formulas show them)")

@@ -9,7 +9,7 @@ import click
 
 from crawlsim.cli.tables import warn
 from scenarios import Scenario, ScenarioError, load
-from scenarios.activation import Free, Levels, Optimal, These
+from scenarios.activation import Free, Levels, These
 from scenarios.base import most_like
 from scenarios.files import parse_value, value_text
 from scenarios.sections import Period, Times
@@ -60,52 +60,30 @@ def decided(scenario: Scenario) -> Scenario:
     run = scenario.run
     if run.observe is not None and run.observe > run.horizon:
         warn(f"{scenario.name}: run.observe is above run.horizon: there is no course")
-    if not leaves_something_open(scenario):
+    if not scenario.unresolved:
         return scenario
     from analytic import resolve
 
     resolved = resolve(scenario)
     if decision := decision_of(scenario, resolved):
-        if isinstance(scenario.activation, Optimal):
-            asked = f'activation.optimal = "{scenario.activation.family}"'
-        else:
-            asked = f'{_optimal_key(scenario)} = "optimal"'
+        (key, value), *_ = _to_decide(scenario).items()
         said = shortened(decision, _LONGEST_DECISION)
-        click.echo(f"{scenario.name}: {asked} is {said}", err=True)
+        click.echo(f'{scenario.name}: {key} = "{value}" is {said}', err=True)
     return resolved
 
 
-def _optimal_key(scenario: Scenario) -> str:
-    """The key of what is sought, beside an activation."""
-    if scenario.probing is None:
-        return "servers.routing"
-    return "probing.policy" if scenario.probing.policy == "optimal" else "probing.split"
-
-
-def leaves_something_open(scenario: Scenario) -> bool:
-    """Whether anything is "optimal", or probe times are given by a policy.
-
-    Parameters
-    ----------
-    scenario : Scenario
-    """
-    accessing = scenario.model.accessing
-    return (
-        (accessing is not None and accessing.unresolved is not None)
-        or isinstance(scenario.activation, Optimal)
-        or (scenario.servers is not None and scenario.servers.routing == "optimal")
-        or (scenario.probing is not None and not isinstance(scenario.probing.policy, Times))
-    )
+def _to_decide(scenario: Scenario) -> dict[str, str]:
+    """The keys of what is sought and `decision_of` puts into words, and their values."""
+    return {
+        key: value
+        for key, value in scenario.unresolved.items()
+        if key == "activation.optimal" or (value == "optimal" and not key.startswith("robots."))
+    }
 
 
 def is_to_decide(scenario: Scenario) -> bool:
-    """Whether an activation or a routing is sought that `decision_of` puts into words."""
-    probing = scenario.probing
-    policy = probing.policy if probing else None
-    routing = scenario.servers.routing if scenario.servers else None
-    shared = scenario.sources is not None and not isinstance(policy, Times)
-    split = probing.split if probing and shared else None
-    return "optimal" in (policy, routing, split) or isinstance(scenario.activation, Optimal)
+    """Whether an activation, a routing or probes are sought that `decision_of` puts into words."""
+    return bool(_to_decide(scenario))
 
 
 def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
+from crawlsim.cli.figures import claim_figures, write_figures
 from crawlsim.cli.files import FIGURES, claim_all, figure_bytes, write_all
 from crawlsim.cli.loading import load_scenarios
 from crawlsim.cli.options import (
@@ -23,6 +24,7 @@ from crawlsim.cli.options import (
     SCENARIOS,
     SEED,
     SET,
+    SLIDES,
     WHERE,
     NumberRange,
     RunOptions,
@@ -33,7 +35,7 @@ from crawlsim.cli.options import (
 from crawlsim.cli.output import csv_text, progress_bar
 from crawlsim.cli.tables import new_table, print_json, show_table, warn
 from crawlsim.cli.workers import workers
-from crawlsim.own_files import IN_TOML, claim, signed, write
+from crawlsim.own_files import IN_MARKUP, IN_TOML, claim, signed, write
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.base import listed
 from scenarios.files import value_text
@@ -42,6 +44,7 @@ from scenarios.text import half_width, number, shortened, visible
 
 if TYPE_CHECKING:
     from analytic import Optimum
+    from crawlsim.report.drawing import Drawing
     from crawlsim.searching import SearchRequest
 
 _RECORD = (
@@ -108,7 +111,9 @@ _COLUMN = "frequency"
     SEED,
     *WHERE,
     option("--out FILE", "Write the scenario with the decision in place."),
+    option("--report FILE", "Write a page with the decision, its figure and its file: .html."),
     option("--figure FILE", "Draw the costs or the decision: a .svg, .png or .pdf file."),
+    *SLIDES,
     FORCE,
     JSON,
 )
@@ -126,6 +131,9 @@ def optimize(
     seed: int | None,
     out: str | None,
     figure: str | None,
+    figures: str | None,
+    drawn_as: str,
+    report: str | None,
     force: bool,
     **where: Any,
 ) -> None:
@@ -147,7 +155,8 @@ def optimize(
 
     require_target(target, "--target")
     scenarios = load_scenarios(sources, changes, seed)
-    files = _claimed(out, figure, target, scenarios, force)
+    asked_for = {"--out": out, "--figure": figure, "--report": report}
+    files = _claimed(asked_for, figures, drawn_as, target, scenarios, force)
     options = RunOptions(**where, as_json=as_json)
     asked = SearchRequest(
         kind=kind,
@@ -158,11 +167,15 @@ def optimize(
         most=max_replications,
         engine=options.engine,
     )
-    optima = [(each, _best(each, target, asked, options, figure)) for each in scenarios]
-    if figure is not None and optima[0][1].search is None:
-        raise _no_figure(figure, target)
+    drawn = {"--figure": figure, "--figures": figures}
+    optima = [(each, _best(each, target, asked, options, drawn)) for each in scenarios]
+    for option_, path in drawn.items():
+        if path is not None and any(optimum.search is None for _, optimum in optima):
+            raise _no_figure(option_, path, target)
     if files:
         _write(files, *optima[0], force)
+    runs = [{"scenario": each.name, "target": target, "seed": each.run.seed} for each in scenarios]
+    write_figures(figures, drawn_as, lambda: map(_drawing, optima), runs, force=force)
     if as_json:
         print_json(
             [
@@ -171,18 +184,33 @@ def optimize(
             ]
         )
         return
-    for scenario, optimum in optima:
-        show_table(_table(scenario, optimum, changes))
+    for each in optima:
+        show_table(_table(_told(*each), changes))
 
 
-def _no_figure(figure: str, target: str) -> ScenarioError:
+def _drawing(found: tuple[Scenario, Optimum]) -> tuple[str, Drawing]:
+    """The figure of a search, with the name of its scenario."""
+    from crawlsim.report.drawing import Drawing
+    from crawlsim.report.optimum_figures import PLOTS
+
+    scenario, optimum = found
+    told = _told(scenario, optimum)
+    ax = PLOTS[optimum.target](optimum.search, None)
+    return scenario.name, Drawing(optimum.target, ax, f"{told.decision}, {told.cost}")
+
+
+def _no_figure(option: str, path: str, target: str) -> ScenarioError:
     allowed = f"does not go with a simulated search of --target {target}"
     why = "--kind exact says why there is no exact answer"
-    return ScenarioError("--figure", figure, f"{allowed}; {why}")
+    return ScenarioError(option, path, f"{allowed}; {why}")
 
 
 def _best(
-    scenario: Scenario, target: str, asked: SearchRequest, options: RunOptions, figure: str | None
+    scenario: Scenario,
+    target: str,
+    asked: SearchRequest,
+    options: RunOptions,
+    drawn: Mapping[str, str | None],
 ) -> Optimum:
     """The best decision; workers and a progress bar are there once something is simulated.
 
@@ -195,8 +223,9 @@ def _best(
 
         @cache
         def executor() -> Executor | None:
-            if figure is not None and target != "static":
-                raise _no_figure(figure, target)
+            for option_, path in drawn.items():
+                if path is not None and target != "static":
+                    raise _no_figure(option_, path, target)
             engine = engine_for(scenario.with_("activation", None), options.engine)
             return stack.enter_context(workers(options, [engine]))
 
@@ -221,24 +250,36 @@ def _best(
 
 
 def _claimed(
-    out: str | None, figure: str | None, target: str, scenarios: Sequence[Scenario], force: bool
+    files: Mapping[str, str | None],
+    figures: str | None,
+    drawn_as: str,
+    target: str,
+    scenarios: Sequence[Scenario],
+    force: bool,
 ) -> dict[str, Path]:
     """The files that are asked for by their options, each refused before any work."""
-    for asked, path in (("--out", out), ("--figure", figure)):
+    from crawlsim.report.optimum_figures import PLOTS
+
+    for asked, path in files.items():
         if path is not None and len(scenarios) > 1:
             raise ScenarioError(asked, path, "needs a single scenario")
-    if figure is not None:
-        from crawlsim.report.optimum_figures import PLOTS
-
-        if Path(figure).suffix not in FIGURES:
-            raise ScenarioError("--figure", figure, f"must end in {listed(FIGURES)}")
-        if target not in PLOTS:
-            raise ScenarioError("--figure", figure, f"does not go with --target {target}")
-    return claim_all({"--out": out, "--figure": figure}, force=force)
+    for asked, path in (("--figure", files["--figure"]), ("--figures", figures)):
+        if path is not None and target not in PLOTS:
+            raise ScenarioError(asked, path, f"does not go with --target {target}")
+    endings = {"--figure": tuple(FIGURES), "--report": (".html",)}
+    for asked, allowed in endings.items():
+        path = files[asked]
+        if path is not None and Path(path).suffix not in allowed:
+            raise ScenarioError(asked, path, f"must end in {listed(allowed)}")
+    claim_figures(figures, drawn_as, force=force)
+    return claim_all(files, force=force)
 
 
 def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum, force: bool) -> None:
     """The scenario with the decision, and the figure; both are made before one is written."""
+    from crawlsim.report.optimum_figures import PLOTS
+    from crawlsim.report.optimum_page import optimum_page
+
     contents = {}
     if "--out" in files:
         changes, beside = with_shares_beside(scenario, optimum.changes, files["--out"], force)
@@ -247,18 +288,51 @@ def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum, forc
         if beside is not None:
             click.echo(f"written: {beside}", err=True)
     if "--figure" in files:
-        from crawlsim.report.optimum_figures import PLOTS
-
         ax = PLOTS[optimum.target](optimum.search, None)
         contents["--figure"] = figure_bytes(ax.figure, files["--figure"].suffix)
+    if "--report" in files:
+        told = _told(scenario, optimum)
+        page = optimum_page(
+            scenario.with_(optimum.changes),
+            f"Best {told.target}: {told.decision}",
+            told.cost,
+            told.columns,
+            [([_cell(cell) for cell in cells], is_best) for cells, is_best in told.rows],
+            told.notes,
+            _drawing((scenario, optimum))[1]
+            if optimum.search and optimum.target in PLOTS
+            else None,
+        )
+        contents["--report"] = signed(page, IN_MARKUP)
     write_all(files, contents, force=force)
 
 
-def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Table:
-    """The decision in the title, the alternatives below it."""
-    name = escape(", ".join([scenario.name, *changes]))
+@dataclass(frozen=True)
+class Told:
+    """A decision for a person: on a terminal, and in a report.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    target, decision, cost : str
+    columns : tuple of str
+    rows : list of (cells, whether it is the decision)
+        The alternatives, the cells by their columns.
+    notes : list of str
+    """
+
+    scenario: Scenario
+    target: str
+    decision: str
+    cost: str
+    columns: tuple[str, ...]
+    rows: list[tuple[list[Any], bool]]
+    notes: list[str]
+
+
+def _told(scenario: Scenario, optimum: Optimum) -> Told:
     decision = ", ".join(f"{key} = {_decided(v)}" for key, v in optimum.decision.items())
-    unit = escape(scenario.time_unit)
+    unit = scenario.time_unit
     over = f"per {unit}" if optimum.horizon is None else f"up to {number(optimum.horizon)} {unit}"
     value = number(optimum.cost)
     if optimum.promise and optimum.cost is not None:
@@ -268,18 +342,33 @@ def _table(scenario: Scenario, optimum: Optimum, changes: Sequence[str]) -> Tabl
         cost = f"{optimum.measure} {value}"
     if optimum.lower_bound is not None:
         cost += f", bound {number(optimum.lower_bound)}"
-    kind = "" if optimum.kind == "exact" else f" ({optimum.kind})"
-    title = f"{name}: {optimum.target}: [bold]{escape(decision)}[/bold], {cost}{kind}"
-    rows, left_out = _shown(optimum.table)
-    words = {name for row in rows for name, cell in row.items() if isinstance(cell, tuple | list)}
-    names = [name for name in (rows[0] if rows else ()) if any(r[name] is not None for r in rows)]
-    table = new_table(title, *(name if name in words else f">{name}" for name in names))
-    for row in rows:
+    cost += "" if optimum.kind == "exact" else f" ({optimum.kind})"
+    shown, left_out = _shown(optimum.table)
+    names = [
+        name for name in (shown[0] if shown else ()) if any(r[name] is not None for r in shown)
+    ]
+    rows = []
+    for row in shown:
         lists = {k: list(v) if isinstance(v, tuple) else v for k, v in row.items()}
         is_best = all(lists.get(key) == value for key, value in optimum.decision.items())
-        table.add_row(*(_cell(row[name]) for name in names), style="green" if is_best else None)
+        rows.append(([row[name] for name in names], is_best))
     notes = [*optimum.notes, *left_out, *_named_pages(scenario, optimum)]
-    table.caption = "\n".join(map(escape, notes)) or None
+    return Told(scenario, optimum.target, decision, cost, tuple(names), rows, notes)
+
+
+def _table(told: Told, changes: Sequence[str]) -> Table:
+    """The decision in the title, the alternatives below it."""
+    name = escape(", ".join([told.scenario.name, *changes]))
+    title = f"{name}: {told.target}: [bold]{escape(told.decision)}[/bold], {escape(told.cost)}"
+    lists = [
+        any(isinstance(cells[place], tuple | list) for cells, _ in told.rows)
+        for place in range(len(told.columns))
+    ]
+    columns = zip(told.columns, lists, strict=True)
+    table = new_table(title, *(each if is_list else f">{each}" for each, is_list in columns))
+    for cells, is_best in told.rows:
+        table.add_row(*map(_cell, cells), style="green" if is_best else None)
+    table.caption = "\n".join(map(escape, told.notes)) or None
     return table
 
 

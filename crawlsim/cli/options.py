@@ -112,6 +112,18 @@ WHERE = (
 )
 """By what and on what replications run."""
 
+SLIDES = (
+    option("--figures DIR", "Draw each figure into a file of its own, in the shape of a slide."),
+    option(
+        "--format F",
+        "Of these figures: svg, png or pdf.",
+        "drawn_as",
+        type=click.Choice(("svg", "png", "pdf")),
+        default="svg",
+    ),
+)
+"""Pictures to be shown, not read."""
+
 RUN = (
     SET,
     QUANTILES,
@@ -120,6 +132,7 @@ RUN = (
     option("--warmup TIME", 'Time before counting begins; "auto" chooses it by the formulas.'),
     *WHERE,
     option("--out DIR", "Write CSV files, a report, the scenario and its provenance."),
+    *SLIDES,
     FORCE,
     option(
         "--precision X",
@@ -171,6 +184,8 @@ class RunOptions:
     jobs: int = 1
     cluster: str | None = None
     out: str | None = None
+    figures: str | None = None
+    drawn_as: str = "svg"
     force: bool = False
     precision: float | None = None
     measures: tuple[str, ...] = ()

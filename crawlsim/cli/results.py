@@ -5,20 +5,27 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import version
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crawlsim.cli.files import PROVENANCE, Text, own_folder, place_of, write_files
+from crawlsim.cli.figures import claim_figures, write_figures
+from crawlsim.cli.files import (
+    PROVENANCE,
+    Text,
+    own_folder,
+    package_versions,
+    place_of,
+    provenance,
+    write_files,
+)
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import csv_chunks, infinite_record
 from crawlsim.cli.tables import Rows
-from crawlsim.own_files import PROGRAM
 from crawlsim.summary import page_of
 from scenarios import Results, Scenario, dumps
 from scenarios.measures import Subject
@@ -26,7 +33,8 @@ from sim.estimates import t_quantile
 
 if TYPE_CHECKING:
     from analytic import Comparison, LawComparison, NotApplicable, Prediction
-    from crawlsim.report import Doubled
+    from crawlsim.report import Doubled, Entry
+    from crawlsim.report.drawing import Drawing
 
 _ESTIMATE = ("measure", "subject", "estimate", "standard_error", "low", "high")
 _COURSE = ("time", *_ESTIMATE, "band_low", "band_high")
@@ -46,8 +54,6 @@ _MOST_DOUBLED = 10
 _ROUNDING = 1e-12
 """Part of an estimate up to which a change is an error of rounding."""
 
-_PACKAGES = ("crawlsim", "simpy", "numpy", "scipy", "pydantic")
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -65,6 +71,20 @@ class Answer:
     laws: Sequence[LawComparison] | None = None
     verdict: str = ""
     course: Sequence[Comparison] = ()
+
+    def entry(self) -> Entry:
+        """What a report shows of it."""
+        from crawlsim.report import Entry
+
+        return Entry(
+            self.scenario,
+            self.results,
+            self.predictions,
+            self.comparisons or (),
+            self.not_applicable,
+            laws=self.laws or (),
+            course=self.course,
+        )
 
     def record(self) -> dict[str, Any]:
         """The verdict for JSON, and what it rests on."""
@@ -118,11 +138,6 @@ def _course_records(results: Results) -> Iterator[dict[str, Any]]:
         yield {name: getattr(each, name) for name in _COURSE}
 
 
-def package_versions() -> dict[str, str]:
-    """Versions of what the numbers depend on."""
-    return {name: version(name) for name in _PACKAGES}
-
-
 def file_names(scenarios: Sequence[Scenario], *others: str) -> list[str]:
     """What will be written: the scenarios, the provenance, and other files."""
     return [*others, *(f"{scenario.name}.toml" for scenario in scenarios), PROVENANCE]
@@ -138,26 +153,6 @@ def run_record(results: Results) -> dict[str, Any]:
     }
 
 
-def provenance(
-    runs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], digests: Mapping[str, str]
-) -> str:
-    """What made the files of a folder: versions, options, seeds; with a digest of each file."""
-    import json
-    from datetime import UTC, datetime
-
-    document = {
-        "program": PROGRAM,
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "packages": package_versions(),
-        "options": options,
-        "files": dict(digests),
-        "runs": runs,
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
 def claim_folder(
     options: RunOptions, scenarios: Sequence[Scenario], *, checked: bool, laws: bool = False
 ) -> None:
@@ -167,13 +162,35 @@ def claim_folder(
         names += ["course.csv"] * any(each.run.observe is not None for each in scenarios)
         names += ["comparisons.csv"] * checked + ["distributions.csv"] * laws
         own_folder(options.out, file_names(scenarios, *names), force=options.force)
+    claim_figures(options.figures, options.drawn_as, force=options.force, beside=options.out)
 
 
 def write_results(answers: Sequence[Answer], options: RunOptions) -> None:
-    """The files that ``--out`` asks for, if it does: CSV tables, the scenarios, the report."""
-    if options.out is None:
-        return
+    """The files that ``--out`` asks for, and ``--figures``."""
+    runs = [run_record(each.results) for each in answers]
+    if options.out is not None:
+        _write_folder(answers, options, options.out, runs)
+    write_figures(
+        options.figures,
+        options.drawn_as,
+        lambda: _drawn(answers),
+        runs,
+        force=options.force,
+    )
 
+
+def _drawn(answers: Sequence[Answer]) -> Iterator[tuple[str, Drawing]]:
+    from crawlsim.report.pages import drawings_of
+
+    for each in answers:
+        for drawing in drawings_of(each.entry()):
+            yield each.scenario.name, drawing
+
+
+def _write_folder(
+    answers: Sequence[Answer], options: RunOptions, out: str, runs: Sequence[Mapping[str, Any]]
+) -> None:
+    """CSV tables, the scenarios, the report."""
     named = {each.scenario.name: page_of(each.scenario) for each in answers}
     last = ("page",) if any(named.values()) else ()  # only where pages have names
 
@@ -208,7 +225,7 @@ def write_results(answers: Sequence[Answer], options: RunOptions) -> None:
     if any(len(each.results.course) for each in answers):
         files["course.csv"] = table(lambda each: each.results.course, _COURSE)
     for each in answers:
-        files[f"{each.scenario.name}.toml"] = dumps(each.scenario, options.out)
+        files[f"{each.scenario.name}.toml"] = dumps(each.scenario, out)
     if any(each.comparisons is not None for each in answers):
         files["comparisons.csv"] = table(lambda each: each.comparisons or (), _COMPARISON)
     if any(each.laws is not None for each in answers):
@@ -222,28 +239,18 @@ def write_results(answers: Sequence[Answer], options: RunOptions) -> None:
         header = ("scenario", "measure", "subject", *_POINT, "verdict")
         files["distributions.csv"] = csv_chunks(header, points)
     files["report.html"] = _report(answers, options)
-    runs = [run_record(each.results) for each in answers]
     record = partial(provenance, runs, options.record())
-    write_files(place_of(options.out), files, record, force=options.force)
-    shown = Path(options.out)
+    write_files(place_of(out), files, record, force=options.force)
+    shown = Path(out)
     click.echo(f"written to {shown}; the report: {shown / 'report.html'}", err=True)
 
 
 def _report(answers: Sequence[Answer], options: RunOptions) -> str:
     """It holds no clock time and nothing of the workers: the same seed gives the same text."""
-    from crawlsim.report import Entry, html
+    from crawlsim.report import html
 
     entries = [
-        Entry(
-            each.scenario,
-            each.results,
-            each.predictions,
-            each.comparisons or (),
-            each.not_applicable,
-            effect_of_doubling(each.scenario, each.results),
-            each.laws or (),
-            each.course,
-        )
+        replace(each.entry(), doubled=effect_of_doubling(each.scenario, each.results))
         for each in answers
     ]
     versions = package_versions() | {"Python": platform.python_version()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -116,12 +115,8 @@ def schedule(
     from crawlsim.logs.plan.tables import read_classes, read_host_visits, read_robots, read_weights
     from crawlsim.logs.plan.writing import schedule_text, unspent
 
-    if form not in _FORMATS:
-        raise ScenarioError("--format", form, f"must be {one_of(form, _FORMATS)}")
     if kind not in (None, *_KINDS):
         raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
-    if report is not None and Path(report).suffix != ".html":
-        raise ScenarioError("--report", report, "must end in .html")
     files = claim_all({"--out": out, "--report": report}, force=force)
     plan = made(
         logs,

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
 from rich.table import Column, Table
 
-from crawlsim.cli.files import Text, own_folder, place_of, write_files
+from crawlsim.cli.figures import claim_figures, write_figures
+from crawlsim.cli.files import (
+    Text,
+    own_folder,
+    package_versions,
+    place_of,
+    provenance,
+    write_files,
+)
 from crawlsim.cli.loading import load_scenarios
 from crawlsim.cli.options import (
     ONE_SCENARIO,
@@ -28,7 +36,7 @@ from crawlsim.cli.output import (
     name_of,
     unit_of,
 )
-from crawlsim.cli.results import file_names, package_versions, provenance
+from crawlsim.cli.results import file_names
 from crawlsim.cli.sweep_cells import (
     CellFiles,
     cell_records,
@@ -45,6 +53,7 @@ from crawlsim.ranking import (
     Goal,
     Record,
     difference_rows,
+    formulas_between,
     goal_of,
     indifference_of,
     ranked,
@@ -57,6 +66,9 @@ from scenarios.measures import Subject
 from scenarios.text import half_width, number, shortened
 from sim.estimates.choosing import Indifference
 from sim.sweep import COLUMNS, Cell, cells, parse_vary, shown
+
+if TYPE_CHECKING:
+    from crawlsim.report.drawing import Drawing
 
 _FILES = ("sweep.csv", "differences.csv", "choice.csv", "sweep.svg", "report.html")
 _FOLDED_KEY = 10
@@ -108,6 +120,14 @@ class Swept:
         return [{**row, **{key: value_text(row[key]) for key in self.keys}} for row in self.rows]
 
     @cached_property
+    def _between(self) -> list[dict[str, Any]]:
+        """What the formulas give between the cells, with the values as texts too."""
+        if not any(row["predicted"] is not None for row in self.rows):
+            return []
+        rows = formulas_between(self.grid, self._shown)
+        return [{**row, **{key: value_text(row[key]) for key in self.keys}} for row in rows]
+
+    @cached_property
     def _shown(self) -> list[tuple[str, Subject]]:
         """What a person looks at."""
         keys = [(row["measure"], row["subject"]) for row in self.rows]
@@ -141,7 +161,7 @@ class Swept:
         if best and best.choice:
             files["choice.csv"] = csv_text((*self.keys, *CHOICE), best.choice)
         unit = self.scenario.time_unit
-        files["sweep.svg"] = sweep_picture(self._texts, self._shown, self.keys, unit)
+        files["sweep.svg"] = sweep_picture(self._texts, self._shown, self.keys, unit, self._between)
         files["report.html"] = sweep_html(
             self.scenario,
             self._texts,
@@ -150,8 +170,17 @@ class Swept:
             best=best.sentence if best else None,
             facts=self._facts() | package_versions(),
             folder=folder,
+            between=self._between,
         )
         return files
+
+    def drawings(self) -> Iterator[tuple[str, Drawing]]:
+        """The figures, with the name of the scenario."""
+        from crawlsim.report.pages import sweep_slides
+
+        unit = self.scenario.time_unit
+        for each in sweep_slides(self._texts, self._shown, self.keys, unit, self._between):
+            yield self.scenario.name, each
 
     @staticmethod
     def _line(row: dict[str, Any], page: PageName | None) -> tuple[Any, ...]:
@@ -269,6 +298,7 @@ def sweep(
         raise ScenarioError("--indifference", indifference, "does not go with --precision")
     rule = indifference_of(indifference, surely, goal, grid, options.max_replications)
     files = None
+    claim_figures(options.figures, options.drawn_as, force=options.force, beside=options.out)
     if options.out is not None:
         own_folder(options.out, file_names([scenario], *_FILES), force=options.force)
         identity = identity_of(scenario, grid_of, options, package_versions())
@@ -278,18 +308,19 @@ def sweep(
     best = _best(goal, grid, records, surely, rule, options, files) if goal else None
     only = options.measures or ((bound.text.split(" ")[0],) if bound else ())
     swept = Swept(scenario, grid, records, best, only)
+    runs = [
+        {**each["varied"], **each["run"], **{name: each[name] for name in decisions(grid)}}
+        for each in records
+    ]
     if options.out is not None:
         asked = options.record()
         asked |= {"vary": list(varied), "minimise": minimise, "maximise": maximise}
         asked |= {"first": first, "indifference": indifference, "confidence": surely}
-        runs = [
-            {**each["varied"], **each["run"], **{name: each[name] for name in decisions(grid)}}
-            for each in records
-        ]
         made = swept.files(options.out)
         record = partial(provenance, runs, asked)
         write_files(place_of(options.out), made, record, force=options.force)
         click.echo(f"written to {options.out}", err=True)
+    write_figures(options.figures, options.drawn_as, swept.drawings, runs, force=options.force)
     if options.as_json:
         document = {"rows": swept.rows, "best": best.record if best else None}
         print_json(swept.rows if goal is None else document)

@@ -53,6 +53,15 @@ def knob_records(asked: Asked) -> Iterator[dict[str, Any]]:
         }
 
 
+def settings_in_words(asked: Asked) -> str:
+    """Where each knob is."""
+    words = []
+    for knob in knob_records(asked):
+        chosen = (each["label"] for each in knob["choices"] if each["value"] == knob["value"])
+        words.append(f"{knob['label']}: {next(chosen, knob['value'] or '–')}")
+    return "; ".join(words)
+
+
 def says(choice: Any, value: Any) -> bool:
     """Whether a value is a choice, which leaves out what it does not change."""
     if isinstance(choice, Mapping) and isinstance(value, Mapping):

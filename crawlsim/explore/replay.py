@@ -8,6 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from analytic.index.formula import Prediction
+from analytic.index.names import shown
 from crawlsim.cli.output import csv_chunks
 from crawlsim.cli.tables import json_text
 from crawlsim.report.pages import rendered
@@ -15,8 +17,8 @@ from crawlsim.report.words import name_of, number
 
 _PAGE = resources.files("crawlsim.explore") / "page"
 
-_MODULES = ("numbers.js", "svg.js", "course.js")
-"""What the live page draws with."""
+_MODULES = ("numbers.js", "svg.js", "course.js", "guess.js")
+"""What the live page draws and asks with."""
 
 _PLAYED = ("estimate", "low", "high", "always_low", "always_high", "verdict")
 
@@ -31,6 +33,7 @@ def replay(
     formula: Mapping[str, Any] | None,
     events: Sequence[Mapping[str, Any]],
     files: Mapping[str, str],
+    holds: Prediction | None,
 ) -> str:
     """The page: no request, nothing fetched, the same text for the same input.
 
@@ -44,20 +47,25 @@ def replay(
         What the live page got, from the second replication on.
     files : mapping
         Side -> the text of its scenario file.
+    holds : Prediction or None
+        Where an assumption is broken: what is exact for what is simulated, if anything is.
     """
     last = events[-1]
     played: dict[str, Any] = {
         name: [each["estimates"][0][name] for each in events] for name in _PLAYED
     }
     played |= {"n": [each["n"] for each in events], "theory": last["estimates"][0]["theory"]}
-    shown = ("mathml", "mathml_numbers")
+    # What a guess is compared with: the formula, or the last estimate where that is wrong.
+    played |= {"guess": lesson["guess"], "broken": bool(last["differs"])}
+    parts = ("mathml", "mathml_numbers")
     return rendered(
         "replay.html",
         {"number": number},
         lesson=lesson,
-        formula=[Markup(formula[name]) for name in shown if formula[name]] if formula else [],
+        formula=[Markup(formula[name]) for name in parts if formula[name]] if formula else [],
         last=last,
         files=files,
+        holds=holds and f"{number(holds.value)}, by {shown(holds.source)}",
         name_of=name_of,
         chart_style=Markup(_text("chart.css")),
         modules=Markup("\n".join(_within(_text(name)) for name in _MODULES)),

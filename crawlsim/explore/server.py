@@ -28,12 +28,12 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from analytic import resolve
+from analytic import Prediction, resolve
 from crawlsim.cli.loading import is_to_decide
 from crawlsim.cli.tables import json_text
 from crawlsim.explore.asking import MOST, SIDES, Asked, Refused, asked_for, whole
 from crawlsim.explore.lesson import Opened, library
-from crawlsim.explore.lesson_record import knob_records, lesson_record
+from crawlsim.explore.lesson_record import knob_records, lesson_record, settings_in_words
 from crawlsim.explore.live import Run, require_short, simulate_some
 from crawlsim.explore.live_verdict import Watched, event_record
 from crawlsim.explore.replay import csv_of, replay
@@ -243,10 +243,19 @@ class Explorer:
     async def replay_of(self, asked: Asked) -> str:
         """The page that replays what was seen."""
         events = await self._all_seen(asked)
-        lesson = lesson_record(asked)
+        lesson = lesson_record(asked) | {"settings": settings_in_words(asked)}
         formula = await self._formula(asked)
         files = {side: tomli_w.dumps(asked.side(side).as_file()) for side in SIDES}
-        return await in_thread(replay, lesson, formula, events, files)
+        holds = await self._holding(asked) if events[-1]["differs"] else None
+        return await in_thread(replay, lesson, formula, events, files, holds)
+
+    async def _holding(self, asked: Asked) -> Prediction | None:
+        """The exact prediction of the lesson's measure for what is simulated."""
+        lesson = asked.opened.lesson
+        with suppress(ScenarioError):
+            theory = await asyncio.shield(self.theory_of(asked.sides.simulated))
+            return theory.exact.get((lesson.measure, lesson.subject))
+        return None
 
     async def _all_seen(self, asked: Asked) -> list[dict[str, Any]]:
         """What was seen after 2, 3, … replications, up to the number that is asked for."""

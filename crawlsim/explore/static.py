@@ -35,9 +35,10 @@ class Replay(NamedTuple):
     setting : str
         What was turned, in words; empty for the lesson as it is.
     seed : int
-    name : str
-        Of the file.
-    text : str
+    name, text : str
+        Of the file; empty where there is none.
+    refusal : str
+        Why there is none.
     """
 
     lesson: Opened
@@ -45,12 +46,13 @@ class Replay(NamedTuple):
     seed: int
     name: str
     text: str
+    refusal: str = ""
 
 
 async def replays(explorer: Explorer) -> AsyncIterator[Replay]:
     """Each lesson as it is and with each of its knobs turned, by some seeds.
 
-    What cannot be simulated soon enough is left out.
+    What cannot be simulated soon enough has the reason, and no page.
     """
     for opened in explorer.lessons.values():
         for number, (setting, changes) in enumerate(_settings(opened)):
@@ -60,9 +62,14 @@ async def replays(explorer: Explorer) -> AsyncIterator[Replay]:
                 try:
                     asked = asked_for(explorer.lessons, QueryParams(query))
                     text = await explorer.replay_of(asked)
-                except (HTTPException, ScenarioError):
-                    continue
+                except (HTTPException, ScenarioError) as refusal:
+                    yield Replay(opened, setting, seed, "", "", _reason(refusal))
+                    break
                 yield Replay(opened, setting, seed, f"{opened.key}-{number}-{seed}.html", text)
+
+
+def _reason(refusal: HTTPException | ScenarioError) -> str:
+    return refusal.detail if isinstance(refusal, HTTPException) else str(refusal)
 
 
 def _settings(opened: Opened) -> Iterator[tuple[str, dict[str, str]]]:

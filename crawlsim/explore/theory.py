@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analytic import Prediction, accuracy_of, course_of, predict, resolve
+from analytic.index.names import place_of
 from crawlsim.cli.output import solution_record
 from scenarios import Scenario
 from scenarios.measures import Subject
@@ -19,7 +20,7 @@ Exact = Mapping[Key, Prediction]
 
 @dataclass(frozen=True)
 class Theory:
-    """The document of `crawlsim solve --json`, and its exact values with their sources."""
+    """The document of `crawlsim solve --json`, and exact values, by the most special formulas."""
 
     record: Mapping[str, Any]
     exact: Exact
@@ -39,7 +40,7 @@ def theory_of(scenario: Scenario) -> Theory:
         scenario, predictions, others, accuracy_of(scenario), course_of(scenario)
     )
     exact: dict[Key, Prediction] = {}
-    for each in predictions:
+    for each in sorted(predictions, key=lambda one: place_of(one.source)):
         if each.kind == "exact":
             exact.setdefault((each.measure, each.subject), each)
     return Theory(record, exact)

@@ -24,7 +24,7 @@ from scenarios.timeline import Piece
 from sim import simpy_engine
 from sim.buffer import Buffer, Item
 from sim.event_log import Row
-from sim.probes import given_times
+from sim.probes import probed_sources
 from sim.search_engine import SearchEngine
 
 MOST_EVENTS = 4000
@@ -192,7 +192,7 @@ def setup(scenario: Scenario) -> dict[str, Any]:
         "pages": None if pages is None else _pages(pages),
         "searchers": scenario.clients is not None,
         "servers": None if scenario.servers is None else len(scenario.servers.laws),
-        "probes": None if scenario.probing is None else len(given_times(scenario.probing)),
+        "probes": None if scenario.probing is None else len(probed_sources(scenario)[0].times),
         "interventions": list(islice(_changes_of_settings(scenario), _MOST_PIECES)),
     }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from analytic.transient.answers import OverTime, course_of
 from analytic.verdicts.crosscheck import Comparison
 from crawlsim.report.drawing import SIMULATED, THEORY, legend_above, panel, plain
 from crawlsim.report.words import with_unit
@@ -23,7 +25,12 @@ SHOWN = (
 )
 """Measures whose course a report shows."""
 
+_OVER_INTERVALS = ("throughput", "loss_rate", "stale_answer_probability")
+"""Those that are about the interval that ends at a time, not about the time itself."""
+
 _MOST_POINTS = 60
+_CLOSE = 200
+"""Times at which a theory is drawn, at least."""
 _CHANGED = "#e9e2d0"
 _WORDS = {
     "robots": "robots",
@@ -40,6 +47,7 @@ def plot_course(
     measure: str,
     course: Sequence[Comparison] = (),
     ax: Axes | None = None,
+    theory: OverTime | None = None,
 ) -> Axes:
     """A measure over time: theory as a line, simulation as points with intervals and a band.
 
@@ -56,6 +64,8 @@ def plot_course(
         Of `analytic.check_course`; what they predict is the line.
     ax : Axes, optional
         Where to draw; a new figure otherwise.
+    theory : OverTime, optional
+        The exact course at closer times (`theory_between`), for a smooth line.
 
     Raises
     ------
@@ -77,8 +87,15 @@ def plot_course(
     )
     rows = [row for row in course if row.measure == measure and row.subject is None]
     if rows:
-        line = [[row.time, row.predicted] for row in rows]
-        ax.plot(*np.array(line, dtype=float).T, color=THEORY, lw=1.2, label="theory")
+        at = np.array([row.time for row in rows], dtype=float)
+        line = np.array([row.predicted for row in rows])
+        style: Any = {"color": THEORY, "lw": 1.2, "label": "theory"}
+        if measure in _OVER_INTERVALS:
+            ax.step(np.append(0.0, at), np.append(line[0], line), where="pre", **style)
+        elif theory is None:
+            ax.plot(at, line, **style)
+        else:
+            ax.plot(theory.times, theory.columns[measure, None], **style)
     some = slice(None, None, -(-len(times) // _MOST_POINTS))
     widths = np.nan_to_num(np.array([estimate - low, high - estimate])[:, some])
     ax.errorbar(
@@ -95,6 +112,20 @@ def plot_course(
     ax.set_ylim(bottom=0.0)
     legend_above(ax, columns=3)
     return ax
+
+
+def theory_between(scenario: Scenario) -> OverTime:
+    """The exact course at closer times than those that were observed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With `run.observe`.
+    """
+    run = scenario.run
+    assert run.observe is not None
+    closer = max(1, round(_CLOSE * run.observe / run.horizon))
+    return course_of(scenario.with_("run.observe", run.observe / closer)).course
 
 
 def interventions_in_words(scenario: Scenario) -> str:

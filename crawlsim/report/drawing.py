@@ -6,13 +6,15 @@ import io
 import re
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
@@ -36,10 +38,26 @@ MANY_POINTS = 200
 
 _WIDTH = 4.4
 _HEIGHT = 2.8
+_SLIDE = (8.0, 4.5)
+_SLIDE_TEXT = 12.0
+_MARGIN = 0.15
+"""Least size of a slide in inches, 16 to 9, of its text in points, and its margin."""
+
+_LARGER = 4.0 / 3.0
+"""By how much a figure grows that becomes a slide: 9 points are 12 then."""
+
 _LONGEST_TEXT = 36
 _RESOLUTION = 200
 _MANY = 400
 _DECADES = 1000.0
+
+
+class Drawing(NamedTuple):
+    """A figure with a name that can be that of its file, and what it shows."""
+
+    name: str
+    ax: Axes
+    caption: str
 
 
 def axes_for(ax: Axes | None, height: float = _HEIGHT) -> Axes:
@@ -128,6 +146,25 @@ def places_of_many(number: int) -> NDArray[np.int64]:
     """Of many places from 0 on some hundreds, close to one another at the beginning."""
     places: NDArray[np.int64] = np.unique(np.geomspace(1, number, _MANY).astype(np.int64)) - 1
     return places
+
+
+def as_slide(figure: Figure) -> Figure:
+    """The figure, changed in place, in the shape of a slide: 16 to 9, no text below 12 points.
+
+    It becomes as large as what is in it needs, and 8 by 4.5 inches at least.
+    """
+    width, height = _LARGER * figure.get_size_inches()
+    height = max(height, width * _SLIDE[1] / _SLIDE[0], _SLIDE[1])
+    figure.set_size_inches(height * _SLIDE[0] / _SLIDE[1], height)
+    figure.set_layout_engine("constrained", w_pad=_MARGIN, h_pad=_MARGIN)
+    for text in figure.findobj(Text):
+        text.set_fontsize(max(_LARGER * float(text.get_fontsize()), _SLIDE_TEXT))
+    for ax in figure.findobj(Axes):  # those within others are not in figure.axes
+        ax.tick_params(labelsize=_SLIDE_TEXT)
+    for line in figure.findobj(Line2D):
+        line.set_linewidth(_LARGER * line.get_linewidth())
+        line.set_markersize(_LARGER * line.get_markersize())
+    return figure
 
 
 def svg_text(ax: Axes, name: str) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
-from matplotlib.axes import Axes
 
 from analytic.index.bibliography import REFERENCES
 from analytic.index.formula import Prediction
@@ -19,8 +18,13 @@ from analytic.index.names import by_name, citation_of
 from analytic.index.predictions import NotApplicable
 from analytic.verdicts.crosscheck import Comparison, overall, scope_of
 from analytic.verdicts.law_check import LawComparison, with_laws
-from crawlsim.report.course_figures import SHOWN, interventions_in_words, plot_course
-from crawlsim.report.drawing import svg_text
+from crawlsim.report.course_figures import (
+    SHOWN,
+    interventions_in_words,
+    plot_course,
+    theory_between,
+)
+from crawlsim.report.drawing import Drawing, svg_text
 from crawlsim.report.page_set_figure import is_measured, plot_page_set
 from crawlsim.report.region_figures import numbered_decisions, region_figure
 from crawlsim.report.rule_figures import has_map, plot_rule
@@ -35,7 +39,7 @@ from crawlsim.report.run_figures import (
     plot_shared_probes,
     plot_spacing_costs,
 )
-from crawlsim.report.sweep_figures import Key, Row, heat_figure, sweep_figure, text_of
+from crawlsim.report.sweep_figures import Key, Row, heat_figure, panels_of, sweep_figure, text_of
 from crawlsim.report.words import (
     ComparisonRow,
     meaning_of,
@@ -253,27 +257,36 @@ def beginning(text: str) -> str:
 def _pictures_of(entry: Entry) -> list[Picture]:
     """The figures that apply to a scenario."""
     return [
-        (Markup(svg_text(ax, f"{entry.scenario.name}-{number}")), caption)
-        for number, (ax, caption) in enumerate(_figures(entry))
+        (Markup(svg_text(each.ax, f"{entry.scenario.name}-{each.name}")), each.caption)
+        for each in drawings_of(entry)
     ]
 
 
-def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
+def drawings_of(entry: Entry) -> Iterator[Drawing]:
+    """The figures that apply to what was run: differences, levels, laws, pages, courses, rules."""
     scenario = entry.scenario
     results = entry.results
     measures = {block.measure for block in results.rows.blocks}
     if any(is_drawable(row) for row in entry.comparisons):
-        yield (
+        yield Drawing(
+            "differences",
             plot_comparison(entry.comparisons, naming=entry.naming),
             "Differences from the predictions. Within the grey band they count as agreement; "
             "bars are two standard errors to each side.",
         )
     yield from _course_figures(entry)
     if "level_probability" in measures:
-        yield plot_levels(results, entry.predictions), "How many pages are in the system."
+        caption = "How many pages are in the system."
+        yield Drawing("levels", plot_levels(results, entry.predictions), caption)
     for law in entry.laws:
         if any(math.isfinite(point.standard_error) for point in law.points):
-            yield (
+            of = (
+                law.law.measure
+                if law.law.subject is None
+                else f"{law.law.measure}-{law.law.subject}"
+            )
+            yield Drawing(
+                f"distribution-{of}",
                 plot_law(law, scenario.time_unit),
                 f"Share of the {law.law.counted} up to each value: {law.law.definition}. Above it "
                 "the difference from the exact distribution, with 95 % intervals; it agrees within "
@@ -282,7 +295,8 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
     if "obsolescence_rate" in measures:
         yield from _figures_of_pages(entry)
     if scenario.page_set is not None and is_measured(results):
-        yield (
+        yield Drawing(
+            "page-set",
             plot_page_set(results, entry.predictions),
             "What the index has of the pages that exist, and how many of the listed pages, and of "
             "the accesses, are of pages that have vanished.",
@@ -290,22 +304,25 @@ def _figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
     yield from _decisions(scenario)
 
 
-def _decisions(scenario: Scenario) -> Iterator[tuple[Axes, str]]:
+def _decisions(scenario: Scenario) -> Iterator[Drawing]:
     """What the scenario itself decides: a rule, times of probes, an order."""
     if has_map(scenario):
-        yield plot_rule(scenario), "The rule by which robots are switched on and off."
+        caption = "The rule by which robots are switched on and off."
+        yield Drawing("rule", plot_rule(scenario), caption)
     if scenario.source is not None and scenario.probing is not None:
-        yield plot_probes(scenario), "Updates of the source, their importance, and the probes."
+        caption = "Updates of the source, their importance, and the probes."
+        yield Drawing("probes", plot_probes(scenario), caption)
     if scenario.sources is not None and scenario.probing is not None:
-        yield plot_shared_probes(scenario), "What is at stake at each source, and its probes."
+        caption = "What is at stake at each source, and its probes."
+        yield Drawing("probes", plot_shared_probes(scenario), caption)
     if scenario.servers is not None and scenario.servers.spacing_cost is not None:
         caption = "What a packet costs by its distance from the one before at its server"
         is_ordered = isinstance(scenario.servers.routing, Period)
         marked = "dots: the distances in the order" if is_ordered else "dotted: mean distances"
-        yield plot_spacing_costs(scenario), f"{caption}; {marked}."
+        yield Drawing("spacing-costs", plot_spacing_costs(scenario), f"{caption}; {marked}.")
 
 
-def _figures_of_pages(entry: Entry) -> Iterator[tuple[Axes, str]]:
+def _figures_of_pages(entry: Entry) -> Iterator[Drawing]:
     scenario = entry.scenario
     results = entry.results
     shown = "How often the copy of each page is out of date."
@@ -316,12 +333,14 @@ def _figures_of_pages(entry: Entry) -> Iterator[tuple[Axes, str]]:
         )
         rows = results.rows.of_measure("obsolescence_rate")
         by_host = any(is_group(row.subject) and not is_tenth(row.subject) for row in rows)
-        yield (
+        yield Drawing(
+            "groups",
             plot_groups(results, entry.predictions),
             "How often copies are out of date, on average over the pages of each group: tenths by "
             f"change rate, the slowest first{', and hosts' if by_host else ''}.",
         )
-    yield (
+    yield Drawing(
+        "obsolescence-rates",
         plot_obsolescence_rates(
             results,
             entry.predictions,
@@ -333,15 +352,18 @@ def _figures_of_pages(entry: Entry) -> Iterator[tuple[Axes, str]]:
     )
 
 
-def _course_figures(entry: Entry) -> Iterator[tuple[Axes, str]]:
+def _course_figures(entry: Entry) -> Iterator[Drawing]:
     """The measures over time, where they were observed."""
     changed = interventions_in_words(entry.scenario)
     shaded = f" Shaded: {changed}." if changed else ""
+    theory = theory_between(entry.scenario) if entry.course else None
     for measure in SHOWN:
         if (measure, None) in entry.results.course.columns:
-            yield (
-                plot_course(entry.results, entry.scenario, measure, entry.course),
-                f"{measure} over time. The band holds the whole curve, a bar one point.{shaded}",
+            yield Drawing(
+                f"course-{measure}",
+                plot_course(entry.results, entry.scenario, measure, entry.course, theory=theory),
+                f"{name_of(measure, None).capitalize()} over time. The band holds the whole curve, "
+                f"a bar one point.{shaded}",
             )
 
 
@@ -375,6 +397,7 @@ def sweep_html(
     best: str | None,
     facts: Mapping[str, Any],
     folder: str,
+    between: Sequence[Row] = (),
 ) -> str:
     """The report as one HTML page; the same text for the same input.
 
@@ -394,21 +417,10 @@ def sweep_html(
         What else is needed to repeat it.
     folder : str
         Where the page will lie; paths in the scenario file count from it.
+    between : sequence of mapping
+        As of `sweep_figure`.
     """
-    lines = sweep_figure(rows, shown, keys, scenario.time_unit)
-    caption = (
-        f"What is shown against {keys[0]}: formulas as lines, simulation as points with 95 % "
-        "intervals."
-    )
-    pictures = [(Markup(svg_text(lines.axes[0], "lines")), caption)]
-    heat = heat_figure(rows, shown, keys, scenario.time_unit)
-    if heat is not None:
-        caption = f"The estimates over {keys[0]} and {keys[1]}; the least of each map is framed."
-        pictures.append((Markup(svg_text(heat.axes[0], "heat")), caption))
-    regions = region_figure(rows, keys)
-    if regions is not None:
-        caption = f"The best decision over {keys[0]} and {keys[1]}."
-        pictures.append((Markup(svg_text(regions.axes[0], "regions")), caption))
+    drawings = sweep_drawings(rows, shown, keys, scenario.time_unit, between)
     cells = _cells(rows, shown, keys)
     return rendered(
         "sweep.html",
@@ -421,10 +433,68 @@ def sweep_html(
         count=len(cells),
         best=best,
         facts=facts,
-        pictures=pictures,
+        pictures=[(Markup(svg_text(each.ax, each.name)), each.caption) for each in drawings],
         decisions=[shortened(each, _LONGEST_DECISION) for each in numbered_decisions(rows, keys)],
         file=beginning(dumps(scenario, folder)),
     )
+
+
+def sweep_drawings(
+    rows: Sequence[Row],
+    shown: Sequence[Key],
+    keys: Sequence[str],
+    unit: str,
+    between: Sequence[Row] = (),
+) -> list[Drawing]:
+    """The figures of a sweep: curves, and maps over two entries where there are two.
+
+    Parameters
+    ----------
+    rows, shown, keys, unit, between
+        As of `sweep_figure`.
+    """
+    curves = sweep_figure(rows, shown, keys, unit, between)
+    over = " and ".join(keys[:2])
+    drawn = [
+        (
+            "lines",
+            curves,
+            f"What is shown against {keys[0]}: formulas as lines, simulation as points with 95 % "
+            "intervals.",
+        ),
+        (
+            "heat",
+            heat_figure(rows, shown, keys, unit),
+            f"The estimates over {over}; the least of each map is framed.",
+        ),
+        ("regions", region_figure(rows, keys, unit), f"The best decision over {over}."),
+    ]
+    return [Drawing(name, figure.axes[0], said) for name, figure, said in drawn if figure]
+
+
+def sweep_slides(
+    rows: Sequence[Row],
+    shown: Sequence[Key],
+    keys: Sequence[str],
+    unit: str,
+    between: Sequence[Row] = (),
+) -> Iterator[Drawing]:
+    """The figures of a sweep, each measure in one of its own.
+
+    Parameters
+    ----------
+    rows, shown, keys, unit, between
+        As of `sweep_figure`.
+    """
+    for key in panels_of(rows, shown):
+        of = name_of(*key).replace("\N{NO-BREAK SPACE}", " ").replace(" ", "-")
+        for each in sweep_drawings(rows, [key], keys, unit, between):
+            if each.name != "regions":
+                yield each._replace(name=f"{of}-{each.name}")
+    if (regions := region_figure(rows, keys, unit)) is not None:
+        yield Drawing(
+            "regions", regions.axes[0], f"The best decision over {' and '.join(keys[:2])}."
+        )
 
 
 def _cells(

@@ -16,8 +16,13 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from crawlsim.report.drawing import axes_for, plain
-from crawlsim.report.sweep_figures import label_map, text_of
+from crawlsim.report.drawing import axes_for
+from crawlsim.report.sweep_figures import (
+    label_map,
+    of_first_values,
+    say_first_values,
+    text_of,
+)
 
 _WIDTH = 6.4
 _HEIGHT = 3.4
@@ -52,12 +57,15 @@ def numbered_decisions(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -
     keys : sequence of str
         The varied entries.
     """
-    found = distinct_decisions(_mapped(rows, keys)) if len(keys) > 1 else []
+    found = distinct_decisions(of_first_values(rows, keys)) if len(keys) > 1 else []
     return [] if len(found) < 2 or _are_numbers(found) else found
 
 
 def plot_regions(
-    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], ax: Axes | None = None
+    rows: Sequence[Mapping[str, Any]],
+    keys: Sequence[str],
+    ax: Axes | None = None,
+    unit: str = "time unit",
 ) -> Axes:
     """Which decision is best over the first two varied entries, a colour for each.
 
@@ -70,6 +78,8 @@ def plot_regions(
         The two entries: across, then up.
     ax : Axes, optional
         Where to draw; a new figure otherwise.
+    unit : str
+        Unit of time, for the labels.
 
     Raises
     ------
@@ -107,7 +117,7 @@ def plot_regions(
                 ink = "white" if dark else "#1d2329"
                 mark = marks[int(value)]
                 ax.text(column, row_number, mark, ha="center", va="center", fontsize=8, color=ink)
-    label_map(ax, keys, across, up)
+    label_map(ax, keys, across, up, unit)
     _explain(ax, found, shades, Counter(cells[~np.isnan(cells)].astype(int).tolist()))
     return ax
 
@@ -154,18 +164,9 @@ def _shortened(text: str) -> str:
     return textwrap.shorten(text, _LETTERS, placeholder=" …")
 
 
-def _first_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> dict[str, str]:
-    """The first value of every entry beyond the two of a map."""
-    return {key: text_of(rows[0][key]) for key in keys[2:]}
-
-
-def _mapped(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Sequence[Mapping[str, Any]]:
-    """The rows that a map shows: those of the first value of every further entry."""
-    first = _first_of(rows, keys).items()
-    return [row for row in rows if all(text_of(row[key]) == value for key, value in first)]
-
-
-def region_figure(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Figure | None:
+def region_figure(
+    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], unit: str = "time unit"
+) -> Figure | None:
     """The regions of a sweep; None for a single entry, and where nothing or one thing is decided.
 
     Of further entries the first value is shown, and the title says so.
@@ -176,18 +177,18 @@ def region_figure(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Fig
         Tidy rows of a sweep.
     keys : sequence of str
         The varied entries.
+    unit : str
+        Unit of time, for the labels.
     """
     if len(keys) < 2:
         return None
-    mine = _mapped(rows, keys)
+    mine = of_first_values(rows, keys)
     found = distinct_decisions(mine)
     if len(found) < 2:
         return None
     lines = 0 if _are_numbers(found) else min(len(found), _MOST_NAMED + 1)
     size = (_WIDTH, _HEIGHT + _LINE * lines)
     figure = Figure(figsize=size, layout="constrained", facecolor="white")
-    plot_regions(mine, keys, figure.add_subplot())
-    if first := _first_of(rows, keys):
-        fixed = ", ".join(f"{plain(key)} = {plain(value)}" for key, value in first.items())
-        figure.suptitle(f"at {fixed}", fontsize=9, color="#333333")
+    plot_regions(mine, keys, figure.add_subplot(), unit)
+    say_first_values(figure, rows, keys, unit)
     return figure

@@ -51,6 +51,7 @@ _FAR_APART = 40
 """Points whose intervals have room for caps."""
 
 _BOUND = "#8a8f98"
+_BAR = "#d3d8de"
 _STYLES = {"exact": "-", "lower bound": "--", "upper bound": "-."}
 _LABELS = {"exact": "theory"}
 _IMPORTANCE = "#b07800"
@@ -76,7 +77,7 @@ _LAW_HEIGHT = 3.6
 def plot_levels(
     results: Results, predictions: Iterable[Prediction] = (), ax: Axes | None = None
 ) -> Axes:
-    """Distribution of the pages in the system: theory as a line, simulation as points.
+    """Distribution of the pages in the system: theory as bars, simulation as points.
 
     Parameters
     ----------
@@ -94,8 +95,11 @@ def plot_levels(
     estimates = _by_index(results, "level_probability")
     ax = panel(ax, "pages in the system", "fraction of time")
     for kind, (levels, values) in _predicted(predictions, "level_probability").items():
-        style = _STYLES.get(kind, ":")
-        ax.plot(levels, values, style, color=THEORY, lw=1.2, label=_LABELS.get(kind, kind))
+        name = _LABELS.get(kind, kind)
+        if kind == "exact":
+            ax.bar(levels, values, 0.8, color=_BAR, label=name)
+        else:
+            ax.plot(levels, values, _STYLES.get(kind, ":"), color=THEORY, lw=1.2, label=name)
     _draw_estimates(ax, np.array(list(estimates)), list(estimates.values()))
     ax.set_ylim(bottom=0)
     whole_numbers(ax.xaxis)
@@ -156,6 +160,8 @@ def plot_obsolescence_rates(
         )
     if change_rates is None:
         whole_numbers(ax.xaxis)
+        if len(place) <= _FEW_PAGES:
+            ax.set_xlim(-0.5, len(place) - 0.5)
     elif place.min() > 0 and place.max() > 20 * place.min():
         logarithmic(ax, "x")
     legend_above(ax)
@@ -570,9 +576,11 @@ def plot_law(row: LawComparison, time_unit: str, ax: Axes | None = None) -> Axes
     name = name_of(row.law.measure, row.law.subject)
     ax = panel(ax, f"{name} ({unit})", f"share of the {row.law.counted}", _LAW_HEIGHT)
     style: Any = {"drawstyle": "steps-post"} if is_level else {}
-    ax.plot(at, predicted, color=THEORY, lw=1.2, label="theory", **style)
+    ax.plot(*(row.curve or (at, predicted)), color=THEORY, lw=1.2, label="theory", **style)
     points: Any = {"fmt": "o", "ms": 3.5, "lw": 1.0, "capsize": 2, "mew": 0, "color": SIMULATED}
     ax.errorbar(at, seen, half, label="simulation, 95 % interval", **points)
+    if is_level:
+        whole_numbers(ax.xaxis)
     ticks = [0, 0.25, 0.5, 0.75, 1]
     strip = _strip_above(ax, "diff. (% points)", 1, ticks, 1.65, 0.32)
     tolerance = 100 * LAW_TOLERANCE  # within it a difference counts as agreement

@@ -16,9 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from crawlsim.report.drawing import THEORY, axes_for, dress, legend_above, plain, svg_text
-from crawlsim.report.words import name_of, with_unit
+from crawlsim.report.words import name_of, of_entry, with_unit
 from scenarios.files import value_text
 from scenarios.measures import Subject
 
@@ -47,10 +48,6 @@ _SLANTED = 18
 """Letters: of a line of a label, below an axis, of a tick's line that can be wrapped, of a slanted
 tick."""
 
-_TIMES = ("mean", "sd", "value", "low", "high", "horizon", "warmup", "host_spacing")
-_RATES = ("rate", "query_rate", "total")
-"""Last words of the entries that are times, and rates."""
-
 _MOST_LINES = 5
 _MOST_TICKS = 12
 
@@ -69,35 +66,52 @@ _DARK = 0.55
 def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) -> None:
     """One measure against the first varied entry: theory as lines, simulation as points.
 
-    Where the entry is not a number its values stand side by side and nothing joins them.
+    A line stands for formulas that were evaluated between the cells, or at every whole number. The
+    others, and those of an entry that is not a number, are dashes that nothing joins.
     """
     mine = [
         [row for row in curve.rows if (row["measure"], row["subject"]) == key] for curve in curves
     ]
-    places = _places([row[entry] for rows in mine for row in rows])
-    joined = all(is_number(value) for value in places)
-    for curve, unordered in zip(curves, mine, strict=True):
-        rows = sorted(unordered, key=lambda row: places[text_of(row[entry])])
-        x = [places[text_of(row[entry])] for row in rows]
-        # A line has gaps where no formula applies: dashes beside a gap, and for words.
-        theory = [math.nan if row["predicted"] is None else row["predicted"] for row in rows]
-        mark = "_" if not joined or any(map(math.isnan, theory)) else "none"
+    simulated = [[row for row in rows if row["estimate"] is not None] for rows in mine]
+    places = _places([row[entry] for rows in simulated for row in rows])
+    dense = any(len(one) > len(cells) for one, cells in zip(mine, simulated, strict=True))
+    joined = dense or _are_all_whole(places)
+    drawn: dict[bytes, str] = {}
+    for curve, unordered, cells in zip(curves, mine, simulated, strict=True):
+        place = _places([row[entry] for row in unordered]) if joined else places
+        rows = sorted(unordered, key=lambda row: place[text_of(row[entry])])
+        x = [place[text_of(row[entry])] for row in rows]
+        theory = np.array([row["predicted"] for row in rows], dtype=float)  # None is nan
+        # Beside a gap, where no formula applies, a line may have no length.
+        mark = "_" if not joined or (not dense and np.isnan(theory).any()) else "none"
         line = curve.line if joined else "none"
         ax.plot(x, theory, color=curve.colour, lw=1.2, ls=line, marker=mark, ms=16)
-        y = [row["estimate"] for row in rows]
-        half = np.nan_to_num([[abs(row[end] - row["estimate"]) for row in rows] for end in _ENDS])
+        _say_if_alike(ax, drawn, theory, curve.name)
+        y = [row["estimate"] for row in cells]
+        half = np.nan_to_num([[abs(row[end] - row["estimate"]) for row in cells] for end in _ENDS])
         style: Any = {"fmt": curve.marker, "ms": 4, "lw": 1.2, "color": curve.colour}
-        ax.errorbar(x, y, yerr=half, label=curve.name or None, **style)
+        at = [places[text_of(row[entry])] for row in cells]
+        ax.errorbar(at, y, yerr=half, label=curve.name or None, **style)
     _set_ticks(ax, list(places))
-    dress(ax, _label(entry, unit), _wrapped(with_unit(*key, unit), _LABEL))
+    dress(ax, _wrapped(of_entry(entry, unit), _LABEL), _wrapped(with_unit(*key, unit), _LABEL))
 
 
-def _label(entry: str, unit: str) -> str:
-    """A varied entry as the label of an axis, with its unit where that is one of time."""
-    last = entry.rpartition(".")[2]
-    if last in _TIMES:
-        return _wrapped(f"{entry} ({unit})", _LABEL)
-    return _wrapped(f"{entry} (1/{unit})" if last in _RATES else entry, _LABEL)
+def _are_all_whole(places: Mapping[str, float]) -> bool:
+    """Whether the values are whole numbers without one left out between them."""
+    whole = all(re.fullmatch(r"[+-]?\d+", value) for value in places)
+    return whole and all(b - a == 1 for a, b in pairwise(sorted(places.values())))
+
+
+def _say_if_alike(
+    ax: Axes, drawn: dict[bytes, str], theory: NDArray[np.float64], name: str
+) -> None:
+    """Say below the title which lines lie on each other."""
+    known = np.isfinite(theory)
+    other = drawn.setdefault(np.where(known, np.round(theory, 12), -1.0).tobytes(), name)
+    if name and other != name and known.any():
+        said = ax.get_title(loc="left")
+        words = f"{said}, {name}" if said else f"the same line: {other}, {name}"
+        ax.set_title(words, fontsize=8.5, loc="left", color="#333333")
 
 
 def _places(values: Sequence[Any]) -> dict[str, float]:
@@ -135,7 +149,13 @@ def _wrapped(text: str, width: int) -> str:
     return "\n".join(map(plain, lines))
 
 
-def sweep_picture(rows: Sequence[Row], shown: Sequence[Key], keys: Sequence[str], unit: str) -> str:
+def sweep_picture(
+    rows: Sequence[Row],
+    shown: Sequence[Key],
+    keys: Sequence[str],
+    unit: str,
+    between: Sequence[Row] = (),
+) -> str:
     """One SVG file with a panel for each measure that varies over the grid, at most six.
 
     Parameters
@@ -149,25 +169,29 @@ def sweep_picture(rows: Sequence[Row], shown: Sequence[Key], keys: Sequence[str]
         The varied entries; the first is the horizontal axis, the others make a curve each.
     unit : str
         Unit of time, for the labels.
+    between : sequence of mapping
+        Rows of formulas alone (`crawlsim.ranking.formulas_between`), whose estimates are None.
     """
-    figure = sweep_figure(rows, shown, keys, unit)
+    figure = sweep_figure(rows, shown, keys, unit, between)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + svg_text(figure.axes[0], "sweep") + "\n"
 
 
 def sweep_figure(
-    rows: Sequence[Row], shown: Sequence[Key], keys: Sequence[str], unit: str
+    rows: Sequence[Row],
+    shown: Sequence[Key],
+    keys: Sequence[str],
+    unit: str,
+    between: Sequence[Row] = (),
 ) -> Figure:
     """The figure of `sweep_picture`: panels, and one legend for all of them below."""
-    seen = _estimates(rows)
-    varying = [key for key in shown if len(seen[key]) > 1 or key[0] == "control_cost"]
-    panels = (varying or list(shown))[:_MOST_PANELS]
+    panels = panels_of(rows, shown)
     figure, axes = _grid(len(panels), _WIDTH, _HEIGHT)
-    every = curves_of(rows, keys)
+    every = curves_of([*rows, *between], keys)
     curves = every[:_MOST_CURVES]
     for key, ax in zip(panels, axes, strict=True):
         _draw(ax, curves, key, keys[0], unit)
     if len(curves) > 1:
-        title = ", ".join(keys[1:])
+        title = ", ".join(of_entry(key, unit) for key in keys[1:])
         title += f": the first {len(curves)} of {len(every)}" * (len(every) > len(curves))
         _legend_below(figure, curves, title)
     theory = Line2D([], [], color=THEORY, lw=1.2)
@@ -175,6 +199,13 @@ def sweep_figure(
     names = ["formula", "simulation, 95 % interval"]
     figure.legend([theory, simulated], names, loc="outside upper left", ncols=2, **_LEGEND)
     return figure
+
+
+def panels_of(rows: Sequence[Row], shown: Sequence[Key]) -> list[Key]:
+    """What is drawn of a sweep: what varies over the grid, at most six measures."""
+    seen = _estimates(rows)
+    varying = [key for key in shown if len(seen[key]) > 1 or key[0] == "control_cost"]
+    return (varying or list(shown))[:_MOST_PANELS]
 
 
 def _grid(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
@@ -283,16 +314,21 @@ def plot_sweep(
     Parameters
     ----------
     rows, measure, keys, ax, unit, subject
-        As of `plot_heat_map`; further entries make a curve each.
+        As of `plot_heat_map`; further entries make a curve each. Rows of formulas alone, whose
+        estimates are None, may be among them (`crawlsim.ranking.formulas_between`).
     """
     ax = axes_for(ax)
     curves = curves_of(rows, keys)[:_MOST_CURVES]
     if len(curves) == 1:
         curves = [replace(curves[0], name="simulation, 95 % interval")]
     _draw(ax, curves, (measure, subject), keys[0], unit)
+    title = ", ".join(of_entry(key, unit) for key in keys[1:] if key)
     if any(row["predicted"] is not None and row["predicted"] == row["predicted"] for row in rows):
-        ax.plot([], [], color=THEORY, lw=1.2, label="formula")
-    legend_above(ax, title=plain(", ".join(filter(None, keys[1:]))) or None)
+        if len(curves) == 1:
+            ax.plot([], [], color=THEORY, lw=1.2, label="formula")
+        else:
+            title += "; lines: formulas" if title else "lines: formulas"
+    legend_above(ax, columns=4 if title else 2, title=plain(title) or None)
     return ax
 
 
@@ -334,7 +370,7 @@ def plot_heat_map(
         place = up.index(text_of(row[keys[1]])), across.index(text_of(row[keys[0]]))
         values[place] = row["estimate"]
     image = ax.imshow(values, origin="lower", aspect="auto", cmap="Blues")
-    label_map(ax, keys, across, up)
+    label_map(ax, keys, across, up, unit)
     if max(values.shape) <= _MOST_ACROSS:
         _write_numbers(ax, values)
     bar = ax.figure.colorbar(image, ax=ax)
@@ -344,10 +380,13 @@ def plot_heat_map(
     return ax
 
 
-def label_map(ax: Axes, keys: Sequence[str], across: Sequence[str], up: Sequence[str]) -> None:
+def label_map(
+    ax: Axes, keys: Sequence[str], across: Sequence[str], up: Sequence[str], unit: str
+) -> None:
     """The two entries and their values beside a map; of many values some."""
-    ax.set_xlabel(plain(keys[0]), fontsize=9, color="#333333")
-    ax.set_ylabel(plain(keys[1]), fontsize=9, color="#333333")
+    across_words, up_words = (_wrapped(of_entry(key, unit), _LABEL) for key in keys[:2])
+    ax.set_xlabel(across_words, fontsize=9, color="#333333")
+    ax.set_ylabel(up_words, fontsize=9, color="#333333")
     every = [max(1, math.ceil(len(names) / _MOST_ACROSS)) for names in (across, up)]
     ax.set_xticks(range(0, len(across), every[0]), [plain(name) for name in across[:: every[0]]])
     ax.set_yticks(range(0, len(up), every[1]), [plain(name) for name in up[:: every[1]]])
@@ -396,8 +435,7 @@ def heat_figure(
     """
     if len(keys) < 2:
         return None
-    first = {key: text_of(rows[0][key]) for key in keys[2:]}
-    mine = [row for row in rows if all(text_of(row[key]) == v for key, v in first.items())]
+    mine = of_first_values(rows, keys)
     seen = _estimates(mine)
     varying = [key for key in shown if len(seen.get(key, ())) > 1][:_MOST_MAPS]
     if not varying:
@@ -405,7 +443,18 @@ def heat_figure(
     figure, axes = _grid(len(varying), _MAP_WIDTH, _MAP_HEIGHT)
     for (measure, subject), ax in zip(varying, axes, strict=True):
         plot_heat_map(mine, measure, keys, ax, unit, subject)
-    if first:
-        fixed = ",\n".join(f"{plain(key)} = {plain(value)}" for key, value in first.items())
-        figure.suptitle(f"at {fixed}", fontsize=9, color="#333333")
+    say_first_values(figure, rows, keys, unit)
     return figure
+
+
+def of_first_values(rows: Sequence[Row], keys: Sequence[str]) -> list[Row]:
+    """The rows that a map shows: those of the first value of every further entry."""
+    first = [text_of(rows[0][key]) for key in keys[2:]]
+    return [row for row in rows if [text_of(row[key]) for key in keys[2:]] == first]
+
+
+def say_first_values(figure: Figure, rows: Sequence[Row], keys: Sequence[str], unit: str) -> None:
+    """What the further entries are in a map, above it."""
+    fixed = [f"{of_entry(key, unit)}: {plain(text_of(rows[0][key]))}" for key in keys[2:]]
+    if fixed:
+        figure.suptitle(",\n".join(fixed), fontsize=9, color="#333333")

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
 from analytic.verdicts.crosscheck import RELATIVE_TOLERANCE, Comparison
 from analytic.verdicts.law_check import LawComparison
 from analytic.verdicts.significance import POWER
 from crawlsim.summary import TOO_RARE, alike
 from scenarios.measures import MEASURES, Subject
+
+_ENTRIES: dict[str, str] = tomllib.loads(
+    files("crawlsim.report").joinpath("entries.toml").read_text("utf-8")
+)
+_PARAMETERS = {
+    "mean": "mean {} ({unit})",
+    "value": "{} ({unit})",
+    "sd": "standard deviation of the {} ({unit})",
+    "rate": "rate of the {} (per {unit})",
+    "total": "sum of the {} (per {unit})",
+}
 
 _SEVERITY = ("disagrees", "inconclusive", "agrees", "not judged")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -44,6 +57,28 @@ def name_of(measure: str, subject: Subject) -> str:
 def with_unit(measure: str, subject: Subject, time_unit: str) -> str:
     """The label of an axis: a measure and its subject, with its unit."""
     return f"{name_of(measure, subject)} ({MEASURES[measure].unit_in(time_unit)})"
+
+
+def of_entry(key: str, time_unit: str) -> str:
+    """The label of an axis: an entry of a scenario file in words, with its unit if it has one.
+
+    Parameters
+    ----------
+    key : str
+        Dotted, such as ``robots.access_time.exponential.mean``: "mean access time (hours)".
+    time_unit : str
+    """
+    known = max(
+        (each for each in _ENTRIES if f"{key}.".startswith(f"{each}.")), key=len, default=""
+    )
+    section, _, last = key.rpartition(".")
+    if key in _ENTRIES:
+        words = _ENTRIES[known]
+    elif known:
+        words = _PARAMETERS.get(last, f"{last} of the {{}}")
+    else:
+        words = f"{last} ({section})" if section else last
+    return words.format(_ENTRIES.get(known, ""), unit=time_unit).replace("_", " ")
 
 
 def rows_of(comparisons: Iterable[Comparison]) -> list[ComparisonRow]:

@@ -14,13 +14,22 @@ DOCS = Path(__file__).parents[1]
 
 
 def main() -> int:
-    """Stage the pages, run Sphinx on them, check what it made; every warning is an error."""
+    """Stage the pages, run Sphinx on them, check what it made; every warning is an error.
+
+    The replays of the lessons are recorded meanwhile.
+    """
     source, html = DOCS / "_build" / "source", DOCS / "_build" / "html"
     shutil.rmtree(html, ignore_errors=True)  # pages that are gone would stay
     stage(DOCS.parent, source)
     options = ["-W", "--keep-going", "--quiet", "--fresh-env", "-b", "html", "-c", str(DOCS)]
     folders = ["-d", str(DOCS / "_build" / "doctrees"), str(source), str(html)]
-    code = subprocess.call([sys.executable, "-m", "sphinx", *options, *folders])
+    replays = DOCS / "_build" / "replays"
+    record = ["-m", "crawlsim", "explore", "--static", str(replays), "--force"]
+    with subprocess.Popen([sys.executable, *record], stdout=subprocess.DEVNULL) as recording:
+        code = subprocess.call([sys.executable, "-m", "sphinx", *options, *folders])
+    code = code or recording.returncode
+    if code == 0:
+        shutil.copytree(replays, html / "replays", ignore=lambda *_: ["provenance.json"])
     (html / "_static" / "webpack-macros.html").unlink(missing_ok=True)  # the theme's, no page
     faults = list(faults_of(html))
     for fault in faults:

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from crawlsim.report.words import of_entry
 from generator.markdown import code, plain
 
 FOLDER = Path(__file__).parents[1] / "pictures" / "theory"
@@ -76,12 +77,8 @@ def _number(row: dict[str, str]) -> Number:
 
 def changed_words(number: Number) -> str:
     """What is changed, with its unit: the label of an axis."""
-    if number.changed.endswith(TIMES):
-        return f"{number.changed.removesuffix(TIMES)}, times those of the file"
-    if number.changed == "probing.probes":
-        return f"{number.changed} (probes)"
-    unit = f"1/{number.time_unit}" if number.changed.endswith("rate") else number.time_unit
-    return f"{number.changed} ({unit})"
+    words = of_entry(number.changed.removesuffix(TIMES), number.time_unit)
+    return f"{words}, times those of the file" if number.changed.endswith(TIMES) else words
 
 
 def figure_of(label: str) -> str:

@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from pydantic import model_validator
 
 from scenarios.base import Positive, Vector
-from scenarios.errors import refused
 from scenarios.laws.exponential import Exponential
 from scenarios.laws.law import Law, any_sd, sd_of, written
-from scenarios.text import counted
-from scenarios.validity import check_probabilities
+from scenarios.validity import check_length, check_probabilities
 
 
 class Hyperexponential(Law):
@@ -25,9 +23,7 @@ class Hyperexponential(Law):
     @model_validator(mode="after")
     def _valid(self) -> Hyperexponential:
         check_probabilities("probabilities", self.probabilities)
-        if len(self.rates) != len(self.probabilities):
-            allowed = f"must have {counted(len(self.probabilities), 'entry')}, one per probability"
-            raise refused(allowed, key="rates", value=self.rates)
+        check_length("rates", self.rates, len(self.probabilities), "probability")
         return self
 
     @property

@@ -439,11 +439,11 @@ def _joint_tables(modes: Any) -> tuple[Any, Any]:
 
 
 def _clients(scenario: Scenario) -> Clients:
-    section = scenario.clients
+    rate = scenario.model.query_rate
     pages = scenario.pages
     mean = np.inf
     sums = np.zeros(0)
-    if section is not None and pages is not None:
-        mean = 1.0 / section.query_rate
+    if rate is not None and pages is not None:
+        mean = 1.0 / rate
         sums = np.array(query_sums(pages))
     return Clients(record(mean_gap=mean, next=np.inf, queries=0, stale=0), sums)

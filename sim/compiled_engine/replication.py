@@ -64,7 +64,7 @@ class Replication:
         self._service = self._stream_for("service", scenario.model.queue)
         self._change = self._stream_for("change", scenario.pages)
         self._delivery = self._stream_for("delivery", robots.deliveries if robots else None)
-        self._query = self._stream_for("query", scenario.clients)
+        self._query = self._stream_for("query", scenario.model.query_rate)
         self._access = self._blueprint.access_times(self._streams)
         self._indexing = self._blueprint.indexing_times(self._streams, self._service, self._change)
         self._sequence = self._blueprint.repeated or pages_ahead(

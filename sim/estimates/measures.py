@@ -112,9 +112,9 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
     if "servers" in run and scenario.servers is not None:
         run["servers"].ended = packets_ended(totals.parts["servers"])
         run["servers"].routing_cost = _routing_cost(totals.parts["servers"], scenario.servers)
-    if scenario.probing is not None:
+    if scenario.model.monitor is not None:
         probed = run["sources" if "sources" in run else "probing"]
-        probed.paths = window / scenario.probing.horizon  # windows are as long as it
+        probed.paths = window / scenario.model.monitor.asked.horizon  # windows are as long as it
     return run
 
 

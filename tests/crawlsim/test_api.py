@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 import crawlsim
 import sim
@@ -223,8 +224,9 @@ def pyplot() -> Iterator[None]:
 
 
 def marks_of(ax: Axes) -> list[float]:
-    """Heights of the points of a figure, and of its theory."""
-    return [float(y) for line in ax.lines for y in np.asarray(line.get_ydata())]
+    """Heights of the points of a figure, and of its theory, bars too."""
+    bars = [float(bar.get_height()) for bar in ax.patches if isinstance(bar, Rectangle)]
+    return [*bars, *(float(y) for line in ax.lines for y in np.asarray(line.get_ydata()))]
 
 
 @pytest.mark.usefixtures("pyplot")
@@ -280,13 +282,17 @@ def test_a_sweep_draws_a_measure_over_any_of_its_entries() -> None:
     mine = swept[(swept.measure == "sojourn_time") & (swept.subject == "served")]
     drawn = {round(each, 9) for each in marks_of(ax)}
     assert {round(each, 9) for each in (*mine.estimate, *mine.predicted)} <= drawn
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["formula", "1", "3"]
+    assert len(drawn) == 2 * len(mine)  # theory at other places of the first entry is not drawn
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["1", "3"]
+    assert ax.get_legend().get_title().get_text() == "waiting places; lines: formulas"
+    drawn = {round(each, 9) for each in marks_of(swept.plot("sojourn_time served"))}
+    assert len(drawn) > 2 * len(mine)
     assert swept.plot().get_ylabel() == "arrival rate (1/time unit)"
     both = swept.plot(["sojourn_time served", "sojourn_time all"])
     assert both.get_ylabel() == "time unit"
     names = [text.get_text() for text in both.get_legend().get_texts()]
-    assert names[1:3] == ["sojourn time served, 0.5", "sojourn time served, 0.8"]
-    assert len(names) == 7
+    assert names[:2] == ["sojourn time served, 0.5", "sojourn time served, 0.8"]
+    assert len(names) == 6
     with pytest.raises(ValueError, match=r"served, loss_probability have different units: time"):
         swept.plot(["sojourn_time served", "loss_probability"])
     assert type(mine) is pd.DataFrame

@@ -294,9 +294,21 @@ def test_formulas_are_indexed_by_paper(crawlsim: Any) -> None:
     rows = strict(out)
     assert {row["paper"] for row in rows} == {"talim2001"}
     assert all(row["conditions"] and all(row["conditions"]) for row in rows)
+    _, table, _ = crawlsim("formulas", "talim2001")
+    assert "[costs]" in table
+    _, table, _ = crawlsim("formulas", "Theorem 2")
+    assert "…" not in table
+
+
+def test_conditions_of_many_formulas_fill_a_screen_at_most(crawlsim: Any) -> None:
     _, table, _ = crawlsim("formulas")
     assert "avrachenkov2011" in table
-    assert "[costs]" in table
+    *_, last, left = re.findall("^ +(?:[0-9]+|…)  .*$", table, flags=re.MULTILINE)
+    assert last.startswith("   20  ")
+    conditions = {
+        each for row in strict(crawlsim("formulas", "--json")[1]) for each in row["conditions"]
+    }
+    assert f"…  {len(conditions) - 20} further conditions (--json has them;" in left
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,11 @@ def fails():
 
 later = Later("later", "greeting:hello", "Say hello, in time.")
 lost = Later("lost", "greeting:nothing", "Never there.")
+
+@click.command()
+def leaves():
+    """End the program from within."""
+    raise SystemExit(0)
 number = 1
 '''
 
@@ -181,3 +186,10 @@ def test_a_defect_of_a_package_is_not_put_down_to_the_program(site: Site) -> Non
     *_, error, last = done.stderr.splitlines()
     assert error == "ZeroDivisionError: of its making"
     assert last == "crawlsim: this is a bug in greeting; please report what is shown above"
+
+
+def test_a_command_that_ends_the_program_from_within_has_not_succeeded(site: Site) -> None:
+    site.install("greeting", "[crawlsim.commands]\nleaves = greeting:leaves\n", greeting=GREETING)
+    done = site.run("leaves")
+    assert done.returncode != 0
+    assert "something that was imported ended the program" in done.stderr

@@ -37,6 +37,8 @@ def _cut(horizon: float, warmup: float = 10.0) -> str:
     return f"--set run.horizon={horizon} --set run.warmup={warmup} {_SHORT}"
 
 
+_HELPED = ("run", "check", "optimize", "sweep", "fit", "schedule", "rare", "explore")
+
 COMMANDS = {
     "run-patience": f"run stale-in-the-buffer {_cut(300)} --quantiles 0.5,0.95",
     "run-failures": f"run failing-fetches {_cut(200, 0)}",
@@ -58,6 +60,8 @@ COMMANDS = {
     "solve-phases": "solve several-indexers-phases --quantiles 0.9",
     "solve-all": "solve lecturer-deterministic-service --all",
     "solve-json": "solve polite-hosts --json",
+    "check-slides": f"check one-robot {_cut(2000)} --figures slides",
+    "optimize-report": "optimize optimal-thresholds --target threshold --report best.html",
     "optimize-static": "optimize talim-static-k5 --target static --figure f.svg --out best.toml",
     "optimize-threshold": "optimize optimal-thresholds --target threshold --figure f.svg",
     "optimize-levels": "optimize four-robots-one-threshold --target levels --figure f.svg",
@@ -68,6 +72,7 @@ COMMANDS = {
     "optimize-frequencies": "optimize randomized-erlang --target frequencies --figure f.svg",
     "optimize-template": "optimize template-dependent-access --target template --figure f.svg",
     "optimize-probes": "optimize smooth-day --target probes --figure f.svg --json",
+    "optimize-shared": "optimize three-sources --target probes --figure f.svg",
     "optimize-bound": "optimize optimal-thresholds --target levels "
     "--subject-to 'loss_probability <= 0.1'",
     "optimize-refused": "optimize one-robot --target template",
@@ -75,6 +80,9 @@ COMMANDS = {
     "--minimise loss_probability",
     "sweep-map": f"sweep one-robot --vary buffer.waiting_places=1..3 {_cut(300)} "
     "--vary robots.available=1,2 --first 'loss_probability<0.2'",
+    "sweep-decisions": "sweep talim-static-k5 --set activation.optimal=static "
+    "--set costs.loss=1 --vary costs.starvation=0.5,4 --vary "
+    f"robots.access_time.exponential.rate=0.1,0.4 {_cut(300)} --out out",
     "rare": "rare one-robot --set buffer.waiting_places=12 --seed 3 --precision 0.5",
     "fit-changes": "fit changes.csv --report fit.html --out fitted.toml",
     "fit-source": "fit changes.csv --section source --pieces 7 --time-unit day --report fit.html",
@@ -89,6 +97,9 @@ COMMANDS = {
     "--tiers 1d,7d,30d",
     "frequencies": "frequencies classes-of-pages.csv --accesses 100",
     "formulas": "formulas talim2001",
+    "papers": "papers",
+    "paper": "paper eckstein2005",
+    **{f"help-{name}": f"{name} --help" for name in _HELPED},
 }
 
 
@@ -171,7 +182,7 @@ def _drawn_on(ax: Axes) -> Iterator[str]:
             yield f"      path {numbers(path.vertices)}"
     for image in ax.images:
         values: Array = np.ma.asarray(image.get_array())
-        yield f"    image {values.shape} {numbers(values)}"
+        yield f"    image {values.shape} {numbers(values)} shaded {numbers(image.get_clim())}"
     for text in ax.texts:
         yield f"    text {text.get_text()!r} {numbers(text.get_position())}"
     if legend := ax.get_legend():

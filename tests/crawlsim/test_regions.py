@@ -90,7 +90,7 @@ def test_further_entries_are_fixed_at_their_first_values() -> None:
     figure = region_figure(rows, ["x", "y", "z"])
     assert figure is not None
     assert [each.get_text() for each in figure.axes[0].texts] == ["5", "6"]
-    assert figure.get_suptitle() == "at z = 1"
+    assert figure.get_suptitle() == "z: 1"
 
 
 def test_the_report_of_a_sweep_has_the_best_numbers(tmp_path: Path, crawlsim: Any) -> None:

@@ -31,6 +31,7 @@ from analytic import (
     predict,
 )
 from crawlsim import report
+from crawlsim.report.course_figures import theory_between
 from crawlsim.report.drawing import svg_text
 from crawlsim.report.pages import _change_rates
 from crawlsim.report.rule_figures import has_map
@@ -145,13 +146,25 @@ def test_a_course_is_a_line_of_theory_with_points_a_band_and_shaded_intervention
     (shaded,) = ax.patches
     assert (shaded.get_x(), shaded.get_x() + shaded.get_width()) == (30.0, 40.0)
     page = render(report.Entry(scenario, results, course=rows))
-    assert "weighted_obsolescence over time" in page
+    assert "Weighted obsolescence over time" in page
+    closer = theory_between(scenario)
+    smooth, values = line_of(
+        report.plot_course(results, scenario, "mean_in_system", rows, theory=closer), "theory"
+    )
+    assert len(smooth) >= 200
+    assert_allclose(np.interp(times, smooth, values), predicted)
+    # What is about an interval is constant on it: no line through the ends of intervals.
+    steps, rates = line_of(
+        report.plot_course(results, scenario, "loss_rate", rows, theory=closer), "theory"
+    )
+    assert steps.tolist() == [0.0, *course.times]
+    assert_allclose(rates[1:], course.columns["loss_rate", None])
     assert "from 30 to 40 (minute)" in page
     with pytest.raises(ValueError, match="no course of"):
         report.plot_course(results, scenario, "sojourn_time")
 
 
-def test_levels_are_points_with_intervals_and_the_theory_is_a_line() -> None:
+def test_levels_are_points_with_intervals_and_the_theory_is_bars() -> None:
     values = [0.5, 0.3, 0.2]
     results = results_of([("level_probability", n, p, 0.01) for n, p in enumerate(values)])
     theory = [Prediction("level_probability", n, 1 / 3, "exact", "mine") for n in range(3)]
@@ -160,7 +173,8 @@ def test_levels_are_points_with_intervals_and_the_theory_is_a_line() -> None:
     assert_allclose(x, [0, 1, 2])
     assert_allclose(y, values)
     assert_allclose(ends, [[p - 0.02, p + 0.02] for p in values])
-    assert_allclose(line_of(ax, "theory"), [[0, 1, 2], [1 / 3] * 3])
+    bars = [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in ax.patches]
+    assert_allclose(bars, [[0, 1 / 3], [1, 1 / 3], [2, 1 / 3]])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("pages in the system", "fraction of time")
 
 

@@ -5,18 +5,24 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import tomllib
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from systems import queue
 
 import sim
+from analytic import exact_values
 from crawlsim.cli import main
+from crawlsim.ranking import formulas_between
 from crawlsim.report.sweep_figures import sweep_figure
-from scenarios import ScenarioError, dumps
+from crawlsim.report.words import of_entry
+from scenarios import ScenarioError, dumps, load, schema
 from scenarios.files import parse_value, value_text
 from sim.sweep import cells, parse_vary, split_values
 
@@ -238,6 +244,75 @@ def test_a_formula_that_covers_some_places_is_drawn_there(values: list[str]) -> 
     ax = drawn(rows, ["places"]).axes[0]
     (theory,) = [line for line in ax.lines if line.get_marker() == "_"]
     assert [value for value in theory.get_ydata() if value == value] == [0.51, 0.9]
+
+
+def line_through(ax: Axes) -> list[list[float]]:
+    (line,) = [each for each in ax.lines if each.get_linestyle() == "-"]
+    return line.get_xydata().tolist()
+
+
+def test_theory_between_the_cells_makes_the_line_and_is_no_polyline_without() -> None:
+    rows = [row("1", 0.5, 0.51), row("4", 0.7, 0.69)]
+    between = [{**row("2.5", 0.0, 0.66), "estimate": None, "low": None, "high": None}]
+    figure = sweep_figure(rows, [("throughput", None)], ["places"], "minute", between)
+    assert line_through(figure.axes[0]) == [[1.0, 0.51], [2.5, 0.66], [4.0, 0.69]]
+    dots = next(each for each in figure.axes[0].lines if each.get_marker() == "o")
+    assert dots.get_xdata().tolist() == [1.0, 4.0]
+    (dashes,) = [each for each in drawn(rows, ["places"]).axes[0].lines if each.get_marker() == "_"]
+    assert dashes.get_linestyle() == "None"
+
+
+def test_formulas_between_cells_are_exact_and_whole_between_whole_numbers() -> None:
+    scenario = load("one-robot")
+    keys = [("loss_probability", None)]
+    grid = cells(scenario, {"buffer.waiting_places": [1, 4]})
+    found = {each["buffer.waiting_places"]: each for each in formulas_between(grid, keys)}
+    assert list(found) == [2, 3]
+    exact = exact_values(scenario.with_("buffer.waiting_places", 3))["loss_probability", None][0]
+    assert found[3]["predicted"] == exact
+    assert found[3]["estimate"] is None
+    time = "robots.access_time.exponential.mean"
+    close = formulas_between(cells(scenario, {time: [0.5, 1.5], "run.seed": [1, 2]}), keys)
+    assert len({each[time] for each in close}) >= 50
+    assert {each["run.seed"] for each in close} == {1, 2}
+    assert formulas_between(cells(scenario, {"buffer.when_full": ["lose-new"]}), keys) == []
+    assert formulas_between(grid, keys, seconds=0.0) == []
+
+
+def test_curves_that_lie_on_each_other_are_said() -> None:
+    rows = [
+        {**row(place, 0.5, value), "seed": seed}
+        for place in ("1", "2")
+        for seed, value in (("7", 0.5), ("8", 0.5), ("9", 0.6))
+    ]
+    assert drawn(rows, ["places", "seed"]).axes[0].get_title(loc="left") == "the same line: 7, 8"
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("buffer.waiting_places", "waiting places"),
+        ("robots.access_time.exponential.mean", "mean access time (day)"),
+        ("robots.access_time.lognormal.sd", "standard deviation of the access time (day)"),
+        ("buffer.service.deterministic.value", "service time of a page (day)"),
+        ("servers.arrivals.poisson.rate", "arrival rate of packets (per day)"),
+        ("robots.access_time.gamma.shape", "shape of the access time"),
+        ("buffer.service.exponential.rate", "service rate (per day)"),
+        ("clients.query_rate", "query rate (per day)"),
+        ("run.horizon", "length of a replication (day)"),
+        ("robots.classes.0.available", "available (robots.classes.0)"),
+        ("seed", "seed"),
+    ],
+)
+def test_an_axis_says_what_an_entry_is_in_words(key: str, words: str) -> None:
+    assert of_entry(key, "day") == words
+
+
+def test_the_words_of_axes_are_those_of_entries_that_there_are() -> None:
+    text = resources.files("crawlsim.report").joinpath("entries.toml").read_text("utf-8")
+    of_scenarios = json.dumps(schema())
+    for key in tomllib.loads(text):
+        assert all(f'"{part}"' in of_scenarios for part in key.split(".")), key
 
 
 def test_words_stand_side_by_side_in_their_order() -> None:

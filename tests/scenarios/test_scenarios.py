@@ -20,6 +20,7 @@ from analytic import predict, resolve
 from scenarios import Scenario, ScenarioError, dumps, library_names, load, scenario_from, schema
 from scenarios.deliveries import as_modes, batch_matrices
 from scenarios.files import parse_value
+from scenarios.laws import Gamma
 
 sometimes = settings(max_examples=examples(50))
 
@@ -433,7 +434,7 @@ def test_a_byte_order_mark_is_read_over(folder):
 def test_paths_count_from_the_scenario_file(folder, monkeypatch):
     monkeypatch.chdir(folder / "data")
     scenario = load("../search-engine.toml")
-    assert scenario.pages.change_rates.numbers == (0.2, 0.1, 0.3)
+    assert scenario.pages.change_rates.entries == (0.2, 0.1, 0.3)
     assert scenario.robots.access_time.observations == (1.0, 2.5)
 
 
@@ -546,7 +547,7 @@ def test_a_file_replaces_values_and_power_laws(folder, monkeypatch):
             "robots.access_time.empirical.file": "data/times.csv",
         }
     )
-    assert changed.pages.change_rates.numbers == (0.2, 0.1, 0.3)
+    assert changed.pages.change_rates.entries == (0.2, 0.1, 0.3)
     assert changed.robots.access_time.observations == (1.0, 2.5)
     zipf = {"pages": 2, "exponent": 0.0, "total": 1.0}
     assert entry(changed.with_("pages.change_rates.zipf", zipf), "pages.change_rates") == {
@@ -963,3 +964,21 @@ def test_a_name_is_no_scenario_yet(function: Any) -> None:
         function(Path("a.toml"))
     with pytest.raises(TypeError, match="scenario_from"):
         function({"name": "one-robot"})
+
+
+@pytest.mark.parametrize(
+    ("given_as", "mean"),
+    [
+        ({"shape": 2.0, "scale": 1.5}, 3.0),
+        ({"alpha": 2.0, "theta": 1.5}, 3.0),
+        ({"shape": 2.0, "rate": 4.0}, 0.5),
+        ({"alpha": 3.0, "beta": 4.0}, 0.75),
+    ],
+)
+def test_the_parameters_of_a_gamma_law_in_other_books_are_translated(
+    given_as: dict[str, float], mean: float
+) -> None:
+    said = Gamma.translated(given_as)
+    assert said is not None
+    shape = given_as.get("shape", given_as.get("alpha"))
+    assert said == f"write gamma = {{ shape = {shape:g}, mean = {mean:g} }}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -210,3 +211,20 @@ def test_nothing_is_prepared_where_nothing_can_be_kept(
     assert not prepared.may_compile_behind()
     prepared.note_prepared(short())
     assert not prepared.is_prepared(short())
+
+
+def test_a_file_that_another_has_locked_is_not_ours(tmp_path: Path) -> None:
+    with ExitStack() as mine, ExitStack() as other:
+        assert prepared._lock(tmp_path / "lock", mine)
+        assert not prepared._lock(tmp_path / "lock", other)
+    with ExitStack() as later:
+        assert prepared._lock(tmp_path / "lock", later)
+
+
+def test_where_files_cannot_be_locked_everybody_compiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with ExitStack() as held:
+        assert prepared._lock(tmp_path / "lock", held)
+        assert prepared._lock(tmp_path / "lock", held)

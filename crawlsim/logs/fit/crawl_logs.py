@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crawlsim.logs.fit.change_rates import groups_of, shared_rates
 from crawlsim.logs.fit.intervals import CHI_SQUARE_95, parameters_of, shares_by_mid_p
 from crawlsim.logs.fit.page_changes import (
     OF_NO_CHANGE,
@@ -23,6 +22,7 @@ from crawlsim.logs.fit.page_changes import (
     unchanged_note,
 )
 from crawlsim.logs.fit.result import Fit, Options
+from crawlsim.logs.fit.shared_prior import groups_of, shared_rates
 from crawlsim.logs.fit.trace import UNITS, Trace
 from crawlsim.logs.read.doubt import doubt_of
 from crawlsim.logs.read.gaps import Gaps, gaps_of_visits
@@ -142,7 +142,7 @@ def likely_rates(gaps: Gaps) -> CrawlRates:
     The rate solves ``sum_changed t / (e^(mu t) - 1) = sum_unchanged t`` (Cho and Garcia-Molina).
 
     A page that never changed has the likelihood of a Poisson process watched for the sum of its
-    gaps, which is largest at 0. Its rate is Jeffreys', as in `change_rates`. A page that had
+    gaps, which is largest at 0. Its rate is Jeffreys', as in `counted_rates`. A page that had
     changed at every crawl gets one more gap, without a change.
     """
     counts = np.bincount(gaps.page, minlength=gaps.pages)

@@ -115,7 +115,7 @@ def history_of(
 
 
 @dataclass(frozen=True)
-class ChangeRates:
+class CountedRates:
     """Change rates of the pages that are watched long enough.
 
     Attributes
@@ -152,7 +152,7 @@ class ChangeRates:
         return errors
 
 
-def change_rates(history: History, shortest: float) -> ChangeRates:
+def counted_rates(history: History, shortest: float) -> CountedRates:
     """Change rates: (rows - 1) / (end of file - first row), or half a change, page by page.
 
     Parameters
@@ -185,7 +185,7 @@ def change_rates(history: History, shortest: float) -> ChangeRates:
     left_out = int(np.isfinite(observed).sum() - len(index))
     _, low, high = rates_of_counts(counts, observed[index])
     rates = np.where(counts > 0, counts, OF_NO_CHANGE) / observed[index]
-    return ChangeRates(index, counts, observed[index], rates, low, high, left_out)
+    return CountedRates(index, counts, observed[index], rates, low, high, left_out)
 
 
 def expected_changes(history: History) -> Callable[[Array], Array]:
@@ -284,7 +284,7 @@ class PageChanges:
 
     Attributes
     ----------
-    rates : ChangeRates
+    rates : CountedRates
     variation : ndarray
         Coefficients of variation of the gaps of pages with many.
     staleness, poisson_staleness : float
@@ -293,7 +293,7 @@ class PageChanges:
     burstiness : Burstiness
     """
 
-    rates: ChangeRates
+    rates: CountedRates
     variation: Array
     staleness: float
     poisson_staleness: float
@@ -331,7 +331,7 @@ def fit_pages(trace: Trace, options: Options) -> Fit:
         shortest = _SHORTEST_SHARE * float(np.nanmax(history.observed))
         if unit in UNITS:
             shortest = min(shortest, _SHORTEST_YEARS * UNITS["year"] / UNITS[unit])
-    rates = change_rates(history, shortest)
+    rates = counted_rates(history, shortest)
     some = bool(rates.counts.any())
     changes = PageChanges(
         rates,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from crawlsim.logs.fit.change_rates import (
+from crawlsim.logs.fit.shared_prior import (
     LARGEST_SHAPE,
     MOST_GAPS,
     MOST_PAGES,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crawlsim.logs.fit.change_rates import Estimates, groups_of
+from crawlsim.logs.fit.shared_prior import Estimates, groups_of
 from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import DAY, Limits, most_possible, refuse_what_cannot_be
 from crawlsim.logs.plan.gone import RECHECK, Gone, recheck_rates

@@ -15,7 +15,7 @@ def test_every_formula_has_a_name_and_every_name_a_formula() -> None:
 def test_sources_are_cited_as_people_do() -> None:
     assert citation_of("talim2001 (9)") == "Talim 2001, eq. 9"
     assert citation_of("coffman1998 (12)-(15)") == "Coffman 1998, eq. 12-15"
-    assert citation_of("pipeline one robot") == "pipeline, one robot"
+    assert citation_of("pipeline one robot") == "crawlsim derivation, one robot"
     assert citation_of("a formula of mine") == "a formula of mine"
     assert shown("kleinrock1975 section 3.6") == "M/M/1/K (Kleinrock 1975, section 3.6)"
     assert shown("a formula of mine") == "a formula of mine"

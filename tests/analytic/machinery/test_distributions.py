@@ -31,7 +31,7 @@ from analytic.indexing_queue import (
     levels_at_arrivals,
     solve_chain,
 )
-from analytic.indexing_queue.exact_laws import cycle_rate
+from analytic.indexing_queue.exact_laws import _cycles_of
 from analytic.verdicts.law_check import LAW_TOLERANCE, LawComparison, with_laws
 from crawlsim.report import plot_law
 from scenarios import Results, Scenario, scenario_from
@@ -91,6 +91,11 @@ def test_pages_of_batches_that_find_the_buffer_full_are_those_lost() -> None:
     scenario = queue({"robots.deliveries": deliveries})
     lost = next(p.value for p in predict(scenario)[0] if p.measure == "loss_probability")
     assert levels_at_arrivals(*solved(scenario))[-1] == pytest.approx(lost, rel=1e-12)
+
+
+def cycle_rate(chain: Any, stationary: Any) -> float:
+    """Busy cycles per unit time; the mean cycle time is one divided by it."""
+    return float(_cycles_of(chain, stationary).start.sum())
 
 
 def test_the_cycle_without_waiting_places_is_a_service_and_an_idle_time() -> None:
@@ -562,7 +567,10 @@ def test_the_figure_names_what_is_counted_and_its_unit() -> None:
     assert ax.get_xlabel() == "cycle time (hours)"
     assert ax.get_ylabel() == "share of the busy cycles"
     line, points = ax.get_lines()[:2]
-    assert len(line.get_xdata()) == len(points.get_xdata()) == 13
+    assert len(points.get_xdata()) == 13
+    assert len(line.get_xdata()) > 100  # smooth, as exact as a pixel
+    exact = next(each for each in laws if each.law == rows["cycle_time", None].law)
+    assert np.interp(exact.at, *line.get_data()) == pytest.approx(exact.predicted, abs=0.002)
     assert plot_law(rows["level_at_arrival", None], "hours").get_xlabel().endswith("(pages)")
     with pytest.raises(ValueError, match="no distribution to draw"):
         plot_law(LawComparison(LAWS[0], "not judged", 4, reason="a reason"), "hours")

@@ -27,11 +27,11 @@ from analytic.pipeline import (
     METHODS,
     counted_slopes,
     decomposed,
+    dropped_independently,
     exact_method,
     labelled_page,
     listed_rate,
     obsolescence_rates,
-    page_change_rates,
     shared_rate,
     single_place_rates,
 )
@@ -272,7 +272,7 @@ def test_page_change_dropping_of_many_pages_is_approximated() -> None:
     share = mu / mu.sum()
     expected = {5: 0.4852, 8: 0.4078, 12: 0.4098, 16: 0.4666}
     for robots, value in expected.items():
-        found = share @ page_change_rates(mu, share, [robots / 10] * 22, 1.0)
+        found = share @ dropped_independently(mu, share, [robots / 10] * 22, 1.0)
         assert found == pytest.approx(value, abs=5e-5)
     scenario = example(8).with_("buffer.obsolescence", "page-change")
     (row,) = (r for r in predict(scenario)[0] if r.measure == "weighted_obsolescence")

@@ -18,7 +18,13 @@ from analytic import optimize, predict, resolve
 from analytic.indexing_queue import chain_of
 from analytic.page_refresh import best_random_shares
 from analytic.pipeline import obsolescence_rates, queue_of_pages
-from analytic.pipeline.best_frequencies import BestShares, least_shares
+from analytic.pipeline.best_frequencies import (
+    BestShares,
+    _improved,
+    _of_hyperbolas,
+    _Point,
+    least_shares,
+)
 from analytic.pipeline.costs import own_criterion
 from analytic.pipeline.random_pages import PageQueue, obsolescence_slopes, page_queue
 from scenarios import Scenario, ScenarioError, load
@@ -308,3 +314,23 @@ def test_the_best_buffer_by_number_of_pages() -> None:
 
 def _queue(scenario: Scenario, robots: int) -> Any:
     return queue_of_pages(scenario.with_("activation", {"static": robots}))
+
+
+def test_a_step_that_is_too_long_is_halved_until_it_helps() -> None:
+    """The cost is least a quarter of the way to where the hyperbolas have their optimum."""
+    start = _Point(np.array([0.5, 0.5]), 1.0, np.array([2.0, 1.0]), np.array([1.0, 1.0]))
+    end = _of_hyperbolas(start)
+    tried = []
+
+    def evaluated(shares: np.ndarray) -> _Point:
+        part = float((shares - start.shares)[0] / (end - start.shares)[0])
+        tried.append(part)
+        better = part == pytest.approx(0.25)
+        return _Point(shares, 0.9 if better else 1.1, start.gains * 9.0, start.curvatures)
+
+    found = _improved(start, evaluated)
+    assert found is not None
+    assert tried == pytest.approx([1.0, 0.5, 0.25])
+    assert found.shares == pytest.approx(start.shares + 0.25 * (end - start.shares))
+    worse = _Point(end, 2.0, start.gains * 9.0, start.curvatures)
+    assert _improved(start, lambda _: worse) is None

@@ -17,6 +17,7 @@ from analytic import compare, overall, predict
 from analytic.index.formula import Formula
 from analytic.indexing_queue import NotConvergedError, chain_of, solution, solve_chain
 from analytic.machinery.phase_type import as_phase_type, moment
+from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import moments, survival, transform
 from analytic.pipeline import FORMULAS, approximations, exact_method
 from analytic.pipeline.approximations import APPROXIMATIONS, moment_match, with_phases
@@ -35,6 +36,7 @@ from scenarios.laws import (
     Exponential,
     Gamma,
     Hyperexponential,
+    Pareto,
     Uniform,
 )
 from scenarios.page_data import access_shares, change_rates
@@ -312,3 +314,9 @@ def test_two_spellings_of_one_law_have_one_answer(others: dict[str, Any]) -> Non
         said.append([number for number, reason in rows.items() if reason is None])
     assert said[0] == said[1]
     assert len(said[0]) == (0 if others == CONSTANT else 1)
+
+
+def test_a_law_without_a_variance_has_no_squared_variation() -> None:
+    assert approximations._variation(Gamma(shape=0.5, mean=3.0)) == pytest.approx(2.0)
+    with pytest.raises(NoAnswerError, match="the variance of these pareto times is infinite"):
+        approximations._variation(Pareto(shape=1.5, mean=3.0))

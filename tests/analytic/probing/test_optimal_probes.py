@@ -788,6 +788,9 @@ def test_one_of_a_thing_is_called_so() -> None:
         best_schedule(grid_of(source("dbworld"), 20), 28)
     with pytest.raises(ValueError, match="no room for 1 probe 30 slots apart"):
         best_schedule(grid_of(source("dbworld"), 20), 1, 30)
+    for method in METHODS:
+        with pytest.raises(ValueError, match="no room for 7 probes 3 slots apart"):
+            method(grid_of(source("dbworld"), 20), 7, 3)
 
 
 # ------------------------------------------------------------------------------------------------

@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 from analytic import Prediction, optimize, predict, resolve
 from analytic.index.optimum import NoOptimumError
-from analytic.probing import Profile, expected_cost, profile_of
+from analytic.probing import Profile, expected_cost, profile_of, times_of_each
 from analytic.probing.profile import step_error
 from analytic.probing.shared import best_budget
 from analytic.probing.sources import natural_split
 from scenarios import Scenario, ScenarioError, load, scenario_from
-from scenarios.probing import sources_of
 from scenarios.sections import Times
 
 SLOTS = 6
@@ -65,7 +64,7 @@ def least_by_hand(scenario: Scenario, aparts: list[int], counts: Sequence[int] =
     probing = scenario.probing
     assert probing is not None
     costs: list[list[tuple[tuple[int, ...], float]]] = []
-    for source, apart in zip(sources_of(scenario), aparts, strict=True):
+    for source, apart in zip(scenario.sources or (), aparts, strict=True):
         profile = Profile(source.updates, source.importance, HORIZON)
         paths = schedules(apart)
         times = [[slot * HORIZON / SLOTS for slot in path] for path in paths]
@@ -147,12 +146,35 @@ def test_nothing_with_so_many_at_one_time_is_better(
         assert best.proved
 
 
+@pytest.mark.parametrize(
+    ("updates", "importance", "probes"),
+    [
+        ([[3.0]] * 2, [[1.0]] * 2, 6),
+        ([[3.0, 0.1, 1.0]] * 3, [[1.0]] * 3, 8),
+        ([[3.0, 0.1]] * 2, [[0.1, 3.0]] * 2, 5),
+        ([[3.0], [1.0], [3.0]], [[1.0], [3.0], [1.0]], 7),
+    ],
+)
+def test_sources_that_want_the_same_times_are_probed_at_least_cost_one_at_a_time(
+    updates: list[list[float]], importance: list[list[float]], probes: int
+) -> None:
+    """Paths are exchanged until no other choice of slots costs less; with an equal split, too."""
+    limited = system(updates, importance, probes, at_once=1)
+    aparts = [1] * len(updates)
+    assert optimize(limited, "probes").cost == pytest.approx(least_by_hand(limited, aparts))
+    counts = natural_split(limited, "equal")
+    found = resolve(limited.with_("probing.split", "equal"))
+    assert sum(expected_costs(found)) == pytest.approx(least_by_hand(limited, aparts, counts))
+
+
 def expected_costs(scenario: Scenario) -> list[float]:
     assert scenario.probing is not None
     assert isinstance(scenario.probing.policy, Times)
     return [
         expected_cost(Profile(source.updates, source.importance, HORIZON), times)
-        for source, times in zip(sources_of(scenario), scenario.probing.policy.of_each, strict=True)
+        for source, times in zip(
+            scenario.sources or (), scenario.probing.policy.of_each, strict=True
+        )
     ]
 
 
@@ -203,7 +225,7 @@ def test_no_times_whatever_cost_less_than_the_bound(
         free = [k for k, apart in enumerate(aparts) if counts[k] < SLOTS // apart]
         counts[rng.choice(free)] += 1
     cost = 0.0
-    for source, apart, count in zip(sources_of(scenario), aparts, counts, strict=True):
+    for source, apart, count in zip(scenario.sources or (), aparts, counts, strict=True):
         spacing = (apart if apart > 1 else 0) * HORIZON / SLOTS
         gaps = rng.dirichlet(np.ones(count)) * (HORIZON - count * spacing) + spacing
         times = np.cumsum(gaps)
@@ -311,6 +333,17 @@ def test_a_split_needs_several_sources() -> None:
     with pytest.raises(ScenarioError, match="needs sources") as refusal:
         load("dbworld-optimal", {"probing.split": "equal"})
     assert refusal.value.key == "probing.split"
+
+
+def test_a_split_that_the_file_leaves_out_is_found_for_any_policy() -> None:
+    left_out = system([[1.0], [3.0]], [[1.0], [1.0]], 5, policy="uniform")
+    found, asked = resolve(left_out), resolve(left_out.with_("probing.split", "optimal"))
+    assert found.probing is not None
+    assert found.probing == asked.probing
+    assert isinstance(found.probing.policy, Times)
+    assert sum(map(len, found.probing.policy.of_each)) == 5
+    with pytest.raises(ScenarioError, match="split of the probes is still to be optimised"):
+        times_of_each(left_out)
 
 
 @pytest.mark.parametrize("policy", ["uniform", "threshold", "first-arrival"])

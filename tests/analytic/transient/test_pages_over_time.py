@@ -338,3 +338,13 @@ def test_deliveries_of_a_page_to_a_buffer_are_its_share() -> None:
     assert any("last come" in each.reason for each in told.not_applicable)
     predicted = {(row.measure, row.subject): row.value for row in predict(scenario)[0]}
     assert_allclose(predicted["crawl_rate", 1], 0.3 * predicted["arrival_rate", None], rtol=1e-12)
+
+
+def test_robots_are_paid_for_as_long_as_they_are_active() -> None:
+    """Three robots, but one from 3 to 5 and none from 9 on, up to 12."""
+    scenario = system(EXPONENTIAL, DRAWN).with_({"costs.robots": 2.0})
+    run = {"run.warmup": 2.0, "run.horizon": 12.0}
+    changed = scenario.with_({**run, "interventions": [CHANGES[0], CHANGES[4]]})
+    predictions, _ = predict(changed)
+    (cost,) = [each.value for each in predictions if each.measure == "control_cost"]
+    assert cost == pytest.approx(2.0 * (3 * (1 + 4) + 1 * 2) / 10.0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from systems import queue
 
 import sim
@@ -23,10 +24,13 @@ from analytic import (
 )
 from analytic.indexing_queue import empty_probability
 from analytic.machinery.phase_type import as_phase_type, phase_count
+from analytic.machinery.transforms import survival
+from analytic.transient.queue_start import _squared_variation
 from analytic.transient.start_up import StartShifts, remembered_starts
 from scenarios import Scenario, dumps, library_names, load, scenario_from
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.deliveries import as_modes, joint_size
+from scenarios.laws import Gamma, Pareto
 
 CYCLE = "the cycle of the pages"
 GAMMA = {"shape": 2.5, "mean": 1.0}
@@ -298,3 +302,16 @@ def test_a_start_that_was_warned_of_refutes_nothing() -> None:
     rows = check_scenario(heavy, predictions, results)
     assert overall(rows) == "inconclusive"
     assert any(row.warmup_too_short for row in rows)
+
+
+def test_the_variation_of_a_heavy_tail_is_that_of_times_that_matter() -> None:
+    pareto, longest = Pareto(shape=2.5, mean=1.0), 100.0
+
+    def beyond(time: float) -> float:
+        return float(survival(pareto, time))
+
+    below = quad(lambda time: time * beyond(time), 0.0, longest, points=[0.5, 1.0, 5.0])[0]
+    above = quad(beyond, longest, np.inf)[0]
+    found = _squared_variation(pareto, longest)
+    assert found == pytest.approx(2.0 * (below + longest * above) - 1.0, rel=1e-4)
+    assert _squared_variation(Gamma(shape=4.0, mean=3.0), 100.0) == pytest.approx(0.25)

@@ -13,6 +13,7 @@ import pytest
 from crawlsim.explore import static
 from crawlsim.explore.lesson import Knob, Opened, library
 from crawlsim.explore.server import Explorer
+from scenarios import ScenarioError
 
 
 def test_a_lesson_is_replayed_as_it_is_and_with_each_knob_turned(
@@ -41,10 +42,43 @@ def test_a_lesson_is_replayed_as_it_is_and_with_each_knob_turned(
     ]
     assert len({each.name for each in pages}) == len(pages)
     assert "deterministic (value 1)" in pages[1].text
+    assert "pages per minute: 0.55" in pages[5].text
+    # What holds is said where an assumption is broken, and only there.
+    assert "The formula that holds for what is simulated" not in pages[0].text
+    told = "The formula that holds for what is simulated: 0.047"
+    assert re.search(rf"{told}\d+, by M\(n\)/G/1/K\+M \(Courtois 1971", pages[1].text)
     index = static.index_of(pages)
     assert re.findall(r'href="([^#"]+)#begin"', index) == [each.name for each in pages]
     assert "law of the indexing times: constant" in index
     assert lesson.lesson.question in index
+
+
+def test_what_cannot_be_simulated_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    (lesson,) = [each for each in library() if each.key == "break-exponential"]
+    lesson = Opened(lesson.key, lesson.lesson.model_copy(update={"knobs": lesson.lesson.knobs[:1]}))
+
+    async def refused(*_: Any) -> str:
+        raise ScenarioError("run.horizon", 7, "takes too long")
+
+    monkeypatch.setattr(Explorer, "replay_of", refused)
+
+    async def made() -> list[static.Replay]:
+        with ThreadPoolExecutor(1) as one:
+            explorer = Explorer(one, one)
+            explorer.lessons = {lesson.key: lesson}
+            return [each async for each in static.replays(explorer)]
+
+    pages = asyncio.run(made())
+    assert {each.name for each in pages} == {""}
+    assert static.index_of(pages).count("not simulated: run.horizon = 7") == len(pages) == 5
+
+
+@pytest.mark.parametrize("option", ["--port=8000", "--token=0123456789abcdef"])
+def test_what_only_a_server_has_is_refused(crawlsim: Any, tmp_path: Path, option: str) -> None:
+    code, _, err = crawlsim("explore", "--static", str(tmp_path / "new"), option)
+    assert (code, err.startswith(f"crawlsim: {option.partition('=')[0]}")) == (2, True)
+    assert "does not go with --static" in err
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_range_of_whole_numbers_is_turned_to_whole_numbers() -> None:

@@ -9,7 +9,7 @@ from analytic import resolve
 from crawlsim.explore.lesson import library
 from crawlsim.explore.own_scenario import opened
 from crawlsim.explore.simulated_and_assumed import sides_of
-from crawlsim.explore.world import Worlds
+from crawlsim.explore.world import Worlds, _robots
 from scenarios import Scenario, load
 from sim import simpy_engine
 
@@ -102,3 +102,19 @@ def test_only_some_pages_are_shown() -> None:
     assert part["setup"]["pages"] == {"count": 2000, "shown": 600}
     changed = {each["page"] for each in part["events"] if each["kind"] == "change"}
     assert max(changed) < 600
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("talim-switching", (False, True, False)),
+        ("polite-hosts", (False, False, True)),
+        ("batches-complete", (True, False, False)),
+    ],
+)
+def test_a_world_says_what_its_robots_are(name: str, said: tuple[bool, ...]) -> None:
+    scenario = SCENARIOS[name]
+    assert scenario.robots is not None
+    robots = _robots(scenario, scenario.robots)
+    assert (robots["joint"], robots["switched"], robots["polite"]) == said
+    assert robots["count"] == scenario.robots.available

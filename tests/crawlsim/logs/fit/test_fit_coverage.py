@@ -19,7 +19,7 @@ from crawlsim.logs.fit.deliveries import batch_parameters, gap_parameters
 from crawlsim.logs.fit.hyper_erlang import maximum_likelihood, sample_of
 from crawlsim.logs.fit.intervals import Parameter
 from crawlsim.logs.fit.order_two import Process, fit_modulated, gap_moments, map_of_order_two
-from crawlsim.logs.fit.page_changes import change_rates, history_of
+from crawlsim.logs.fit.page_changes import counted_rates, history_of
 from crawlsim.logs.fit.sizes import law_parameters, mean_of
 from crawlsim.logs.fit.source_changes import periodic_intensity
 from experiments import fit_coverage
@@ -59,7 +59,7 @@ def test_change_rates() -> None:
     counts = rng.poisson(8.0 * rates)
     page = np.concatenate([np.arange(TRACES), np.repeat(np.arange(TRACES), counts)])
     time = np.concatenate([np.zeros(TRACES), rng.uniform(0.0, 8.0, counts.sum())])
-    found = change_rates(history_of(page.astype(np.int32), time, TRACES, (None, 8.0)), 0.1)
+    found = counted_rates(history_of(page.astype(np.int32), time, TRACES, (None, 8.0)), 0.1)
     assert 0.93 <= covered(found.low, found.high, rates) <= 0.97
 
 

@@ -290,3 +290,10 @@ def test_the_weibull_law_of_gaps_is_the_most_likely_one(shape: float) -> None:
     found = _weibull(np.log(gaps), np.full(400, 1 / 400))
     fitted = stats.weibull_min.fit(gaps, floc=0)
     assert found == pytest.approx(stats.weibull_min.logpdf(gaps, *fitted).mean(), abs=1e-6)
+
+
+def test_twenty_gaps_between_batches_are_enough_and_nineteen_are_not() -> None:
+    times = np.arange(21.0)
+    assert len(batches_of(times, 0.5, None).gaps) == 20
+    with pytest.raises(ValueError, match="too few gaps between batches: 19 of 20 batches"):
+        batches_of(times[:20], 0.5, None)

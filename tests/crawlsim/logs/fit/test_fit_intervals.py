@@ -207,3 +207,14 @@ def test_the_rhythm_of_the_week_is_no_error_of_the_mean_rate(
         monkeypatch.setattr("crawlsim.logs.fit.source_changes._FEWEST_PERIODS", np.inf)
         before = np.array([fit_coverage.mean_rate(each, weeks, 7) for each in traces])
         assert held(before, 2000 / (7 * weeks)) > HIGH
+
+
+def test_the_jackknife_of_a_mean_of_blocks_is_the_t_interval_of_the_blocks() -> None:
+    values = np.random.default_rng(5).exponential(size=400)
+    found = jackknife([values], lambda means: float(means[0]), blocks=20)
+    blocks = values.reshape(20, 20).mean(axis=1)
+    reach = stats.t.ppf(0.975, 19) * blocks.std(ddof=1) / np.sqrt(20)
+    middle = values.mean()
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (middle, middle - reach, middle + reach)
+    )

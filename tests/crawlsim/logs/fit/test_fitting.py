@@ -35,7 +35,7 @@ from crawlsim.logs.fit.order_two import (
     map_of_order_two,
 )
 from crawlsim.logs.fit.page_changes import (
-    change_rates,
+    counted_rates,
     expected_changes,
     history_of,
     poisson_staleness_at_own_rate,
@@ -168,7 +168,7 @@ def test_change_rates_are_counts_over_time_watched() -> None:
     page, time = changes({"a": [0.0, 1.0, 4.0, 1.0], "b": [2.0, 10.0], "c": [9.9]})
     history = history_of(page, time, 3)
     assert history.repeated == 1
-    rates = change_rates(history, 0.5)
+    rates = counted_rates(history, 0.5)
     assert rates.index.tolist() == [0, 1]
     assert rates.rates.tolist() == [2 / 10, 1 / 8]
     assert rates.left_out == 1
@@ -179,7 +179,7 @@ def test_change_rates_are_counts_over_time_watched() -> None:
 def test_a_page_that_did_not_change_has_half_a_change_in_the_time_watched() -> None:
     """Jeffreys' estimate; below any page that was watched as long and changed."""
     page, time = changes({"a": [0.0, 7.0], "b": [0.0], "c": [6.0], "d": [0.0, 1.0, 10.0]})
-    rates = change_rates(history_of(page, time, 4), 0.5)
+    rates = counted_rates(history_of(page, time, 4), 0.5)
     assert rates.rates.tolist() == [1 / 10, 0.5 / 10, 0.5 / 4, 2 / 10]
     assert rates.never.tolist() == [False, True, True, False]
     assert rates.low[1] == 0.0
@@ -193,7 +193,7 @@ def test_a_page_that_did_not_change_has_half_a_change_in_the_time_watched() -> N
 
 def test_a_window_cuts_both_ends() -> None:
     page, time = changes({"a": [0.0, 1.0, 4.0, 9.0], "b": [5.0, 6.0]})
-    rates = change_rates(history_of(page, time, 2, (2.0, 8.0)), 0.1)
+    rates = counted_rates(history_of(page, time, 2, (2.0, 8.0)), 0.1)
     assert rates.rates.tolist() == [1 / 6, 1 / 3]
 
 

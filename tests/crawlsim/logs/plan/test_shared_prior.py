@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from simulated_logs import DAY, YEAR, bursty_site, urls_of, visit_log
 
-from crawlsim.logs.fit.change_rates import (
+from crawlsim.logs.fit.shared_prior import (
     Groups,
     Hierarchy,
     estimates,
