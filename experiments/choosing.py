@@ -5,7 +5,7 @@
     python -m experiments.choosing search        the same of `crawlsim optimize --kind simulated`
 
 Values are normal with standard deviation 3, the indifference is 1, all promises are of 95 %. The
-tables state their runs, seeds are fixed; docs/sweeps.md has the last ones.
+tables state their runs, seeds are fixed; docs/theory/choosing.md has the last ones.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How often the 95 % intervals of fits hold the truth, and how often tests of Poisson give alarm.
 
-Run as ``python -m experiments.fit_coverage`` for the tables of docs/fitting.md (some minutes), with
-``--traces 100`` for a quick look, with ``--only sizes`` for a part, with ``--alarms 5000`` for the
-false alarms of the tests. Every trace is simulated with
+Run as ``python -m experiments.fit_coverage`` (some minutes; docs/how-to/fitting.md says what is not
+right), with ``--traces 100`` for a quick look, with ``--only sizes`` for a part, with ``--alarms
+5000`` for the false alarms of the tests. Every trace is simulated with
 known parameters and fitted as ``crawlsim fit`` does it. With 1000 traces a coverage has the
 standard error 0.007.
 """

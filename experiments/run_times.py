@@ -1,8 +1,8 @@
 """How well it is foretold what a run takes: twenty systems, from 10 to ten million pages.
 
 ``python -m experiments.run_times`` runs them, one after the other, and prints the table of
-``docs/sweeps.md``: CPU seconds, which other programs on the machine change little. It takes some
-ten minutes, and twice as long where nothing is compiled yet.
+``docs/how-to/sweeps.md``: CPU seconds, which other programs on the machine change little. It takes
+some ten minutes, and twice as long where nothing is compiled yet.
 """
 
 from __future__ import annotations

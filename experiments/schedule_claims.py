@@ -1,4 +1,4 @@
-"""The figures of docs/scheduling.md: savings, what the back-test says, coverage of the intervals.
+"""The figures of docs/how-to/scheduling.md: savings, what the back-test says, coverages.
 
     python -m experiments.schedule_claims [HISTORY.csv.gz ...]
 

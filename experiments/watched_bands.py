@@ -1,7 +1,7 @@
 """How often who watches a right formula sees it called wrong, and how soon a wrong one.
 
 Each stream is a run of a lesson with a seed of its own, looked at after every replication, as the
-live page does. `python -m experiments.watched_bands` prints the table of docs/explore.md.
+live page does. `python -m experiments.watched_bands` prints the table of docs/how-to/explore.md.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from scenarios.accessing import POLICIES
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS += sorted((ROOT / "docs" / "how-to").glob("*.md"))
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -114,7 +115,7 @@ def test_a_page_to_which_nothing_leads_is_found(tmp_path: Path) -> None:
     assert {each.name for each in reachable_from(tmp_path / "a.md")} == {"a.md", "b.md"}
 
 
-QUESTIONS = (ROOT / "docs/how-to.md").read_text()
+QUESTIONS = (ROOT / "docs/how-to/index.md").read_text()
 CALL = r"`crawlsim (?!explore)([^`]+)`"
 
 
@@ -210,7 +211,7 @@ def test_the_examples_of_the_reference_load(
     assert all(changed[name] == each for name, each in lists.items())
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_files_that_documents_name_exist(path: Path) -> None:
     named = re.findall(r"`((?:tests|sim|analytic|scenarios|docs)/[\w/.*-]+)`", path.read_text())
     named += re.findall(r"\]\(([\w/.-]+)\)", path.read_text())
@@ -255,7 +256,7 @@ def test_citations_of_what_a_reader_does_not_have_would_be_found() -> None:
         assert not NOT_IN_THE_REPOSITORY.search(allowed)
 
 
-CITED_PAGES = re.compile(r"docs/(?:theory/)?[\w-]+\.(?:md|py)")
+CITED_PAGES = re.compile(r"docs/(?:theory/|how-to/)?[\w-]+\.(?:md|py)")
 
 
 def test_pages_that_code_cites_exist() -> None:

@@ -47,7 +47,7 @@ _OWN_ERROR = 0.02
 
 _OTHERS_ERROR = 0.01
 """The same of the bands of all other measures together. What is left up to 1 - `LEVEL` is for means
-that are not yet normal, of short and skewed replications (measured: docs/explore.md)."""
+that are not yet normal, of short and skewed replications (measured: docs/how-to/explore.md)."""
 
 _MOST_SUBJECTS = 64
 """Measures with more subjects, such as those of a million pages, are not shown."""

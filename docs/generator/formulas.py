@@ -14,6 +14,7 @@ from generator.figures import figure_of
 from generator.markdown import (
     block,
     code,
+    fold,
     heading,
     linked,
     page,
@@ -91,7 +92,8 @@ def _own_title(paper: str) -> str:
 def _by_question() -> Iterator[str]:
     for question, words in QUESTIONS.items():
         yield heading(f"results-{question}", plain(words), 2)
-        yield _table([rows for rows in _special_first() if question in _name(rows).questions])
+        those = [rows for rows in _special_first() if question in _name(rows).questions]
+        yield fold(f"{len(those)} results", _table(those))
 
 
 def by_queue() -> dict[str, list[list[Result]]]:

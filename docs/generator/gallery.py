@@ -63,7 +63,7 @@ def _numbers() -> dict[str, str]:
 
 
 def _grid(scenarios: list[Scenario]) -> str:
-    lines = ["::::{grid} 1 2 3 3", ":gutter: 3", ""]
+    lines = ["::::{grid} 2 2 3 3", ":gutter: 2 3 3 3", ""]
     for each in scenarios:
         lines += [f":::{{grid-item-card}} {plain(each.name)}", f":link: scenario-{each.name}"]
         lines += [":link-type: ref", f":img-bottom: /pictures/gallery/{each.name}.png"]

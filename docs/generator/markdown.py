@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from html import escape
 from itertools import zip_longest
 
 from generator.places import place_of
@@ -11,6 +12,10 @@ from generator.places import place_of
 PAGE = re.compile(r"`*(docs/(?:[\w-]+/)?[\w-]+\.md)`*")
 """A page of the repository as docstrings and notes name it."""
 
+LONG = 5
+"""Rows of a table that is not folded."""
+
+_TABLE = re.compile(r"^(?:\|.*\n)+", re.MULTILINE)
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#+\-.!|$^~:@&])")
 
 
@@ -65,6 +70,22 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     lines += [f"| {' | '.join(_cell(each) for each in row)} |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def fold(title: str, text: str) -> str:
+    """Text without headings that folds out under its title; it needs no script, is printed open."""
+    return f"<details>\n<summary>{escape(title)}</summary>\n\n{text.strip()}\n\n</details>\n"
+
+
+def with_long_tables_folded(text: str) -> str:
+    """A page whose tables of many rows fold out."""
+
+    def folded(found: re.Match[str]) -> str:
+        head, _, *rows = found[0].splitlines()
+        columns = ", ".join(cell.strip(" `*") for cell in head.strip("|").split("|"))
+        return fold(f"{len(rows)} rows: {columns}", found[0]) if len(rows) > LONG else found[0]
+
+    return _TABLE.sub(folded, text)
 
 
 def toctree(pages: Iterable[str], *options: str) -> str:

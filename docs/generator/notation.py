@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from analytic.index.notation import NOTATION
-from generator.markdown import heading, page, plain, table
+from generator.markdown import fold, heading, page, plain, table
 from papers.rows import TITLES
 
 PLACE = "reference/notation"
@@ -140,7 +140,7 @@ def notation_pages() -> dict[str, str]:
             table(["quantity", "in crawlsim", *TITLES], rows),
             ":::",
             "## One letter, several meanings",
-            table(["letter", "in", "stands for"], _ambiguous()),
+            fold("The letters", table(["letter", "in", "stands for"], _ambiguous())),
             "## All symbols, source by source",
             *(part for paper in NOTATION for part in _all_of(paper)),
         )
@@ -170,7 +170,8 @@ def _ambiguous() -> Iterator[list[str]]:
 
 def _all_of(paper: str) -> list[str]:
     rows = [[_math(symbol), plain(words)] for symbol, words in NOTATION[paper].items()]
-    return [heading(f"notation-{paper}", paper, 3), table(["symbol", "stands for"], rows)]
+    symbols = fold(f"{len(rows)} symbols", table(["symbol", "stands for"], rows))
+    return [heading(f"notation-{paper}", paper, 3), symbols]
 
 
 def _math(symbol: str | None) -> str:

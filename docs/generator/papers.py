@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from analytic.index.bibliography import REFERENCES
-from generator.markdown import code, heading, linked, page, plain, table, toctree
+from generator.markdown import LONG, code, fold, heading, linked, page, plain, table, toctree
 from papers.rows import STATUSES, TITLES, Row, counts_of, rows_of
 
 FOLDER = "reference/papers"
+_MANY = 20
+"""Rows that are not folded, of what is in no table."""
 
 
 def paper_pages() -> dict[str, str]:
@@ -35,14 +39,32 @@ def _page(key: str) -> str:
     parts = [heading(f"paper-{key}", key), linked(REFERENCES[key]), lead]
     rows = rows_of(key).values()
     for status, means in STATUSES.items():
-        mine = [_cells(row) for row in rows if row.status == status]
+        mine = [row for row in rows if row.status == status]
         if mine:
-            head = ["item", "kind", "printed", "ours", "note"]
-            filled = [n for n in range(len(head)) if any(row[n] for row in mine)]
-            chosen = [[row[n] for n in filled] for row in mine]
             parts += [f"## {status.capitalize()}", f"{len(mine)} items: {plain(means)}\\."]
-            parts.append(table([head[n] for n in filled], chosen))
+            parts += _by_table(mine)
     return page(*parts)
+
+
+def _by_table(rows: list[Row]) -> Iterator[str]:
+    """The cells of each table of the paper folded, if they are many; and so all other rows."""
+    by_table: dict[str, list[Row]] = {}
+    for row in rows:
+        name = row.item.partition(",")[0] if row.kind == "table cell" else ""
+        by_table.setdefault(name, []).append(row)
+    long = {name: cells for name, cells in by_table.items() if name and len(cells) > LONG}
+    others = [row for name, cells in by_table.items() if name not in long for row in cells]
+    if others:
+        yield _rows(others) if len(others) <= _MANY else fold(f"{len(others)} items", _rows(others))
+    for name, cells in long.items():
+        yield fold(f"{name}: {len(cells)} cells", _rows(cells))
+
+
+def _rows(rows: list[Row]) -> str:
+    head = ["item", "kind", "printed", "ours", "note"]
+    cells = [_cells(row) for row in rows]
+    filled = [n for n in range(len(head)) if any(row[n] for row in cells)]
+    return table([head[n] for n in filled], [[row[n] for n in filled] for row in cells])
 
 
 def _cells(row: Row) -> list[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-SECTIONS = ("tutorials", "howto", "theory", "reference", "gallery")
-
+_SECTIONS = ("tutorials", "theory", "reference")
 _THEORY = (
     "accessing",
     "courses",
@@ -21,18 +20,16 @@ _THEORY = (
     "schedule-peers",
     "verdicts",
 )
-_HOW_TO = ("explore", "fitting", "from-python", "many-pages", "scheduling", "sweeps")
 _REFERENCE = ("crawl-logs", "engines", "errata", "glossary", "model", "nightly", "scenario-file")
 
 _FIXED = {
     "docs/sections/front.md": "index",
-    "docs/how-to.md": "howto/questions",
+    "docs/from-python.md": "howto/from-python",
     "docs/measures.md": "reference/measuring",
     "benchmarks/README.md": "reference/benchmarks",
     "CHANGELOG.md": "reference/changes",
-    **{f"docs/sections/{name}.md": f"{name}/index" for name in SECTIONS if name != "gallery"},
+    **{f"docs/sections/{name}.md": f"{name}/index" for name in _SECTIONS},
     **{f"docs/{name}.md": f"theory/{name}" for name in _THEORY},
-    **{f"docs/{name}.md": f"howto/{name}" for name in _HOW_TO},
     **{f"docs/{name}.md": f"reference/{name}" for name in _REFERENCE},
 }
 
@@ -59,8 +56,6 @@ def place_of(path: str) -> str:
     file = Path(path)
     if path.startswith("docs/how-to/") and file.suffix == ".md":
         return f"howto/{file.stem}"
-    if path.startswith("docs/how-to-"):
-        return f"howto/{file.stem.removeprefix('how-to-')}"
     if path.startswith("docs/tutorials/"):
         return f"tutorials/{file.stem}"
     if path.startswith("docs/theory/"):

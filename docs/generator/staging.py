@@ -14,6 +14,7 @@ from generator.formulas import formula_pages
 from generator.gallery import gallery_pages
 from generator.keys import key_pages
 from generator.links import relinked
+from generator.markdown import with_long_tables_folded
 from generator.measures import measure_pages
 from generator.notation import notation_pages
 from generator.papers import paper_pages
@@ -31,6 +32,10 @@ _KINDS = (
     gallery_pages,
     api_pages,
 )
+
+
+_LEDGERS = ("docs/errata.md", "docs/scenario-file.md", "benchmarks/README.md")
+"""Pages of long tables, which fold out."""
 
 
 def stage(root: Path, folder: Path) -> None:
@@ -79,7 +84,9 @@ def repository_files(root: Path) -> dict[str, bytes]:
             files[f"{place}.ipynb"] = _notebook_page(root, path, places, file_at)
         else:
             text = (root / path).read_text("utf-8")
-            files[f"{place}.md"] = relinked(text, path, places, file_at).encode()
+            text = relinked(text, path, places, file_at)
+            text = with_long_tables_folded(text) if path in _LEDGERS else text
+            files[f"{place}.md"] = text.encode()
     for picture in (root / "docs" / "pictures").rglob("*.png"):
         files[picture.relative_to(root / "docs").as_posix()] = picture.read_bytes()
     return files

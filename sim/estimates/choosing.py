@@ -2,9 +2,9 @@
 
 The procedure is sequential: after each look it drops systems that cannot be better than another
 one by more than an indifference, and draws further replications of the others only. It is proved
-(docs/sweeps.md) for normal replications with any correlation between the systems, such as that of
-common random numbers, whatever their means are: with probability at least the confidence no system
-is better than the chosen one by more than the indifference.
+(docs/theory/choosing.md) for normal replications with any correlation between the systems, such as
+that of common random numbers, whatever their means are: with probability at least the confidence no
+system is better than the chosen one by more than the indifference.
 
 The boundary is the straight line of Paulson (1964), with the variances of differences that the
 first stage shows, as in the procedure KN of Kim and Nelson (2001). KN is proved where the best

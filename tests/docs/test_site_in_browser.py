@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -180,6 +180,40 @@ def test_every_page_fits_a_telephone_and_asks_for_nothing(browser: Browser) -> N
         found[file.relative_to(HTML).as_posix()] = faults(browser, 390)
     assert len(found) > 300
     assert {name: said for name, said in found.items() if said} == {}
+
+
+HEIGHT = "document.documentElement.scrollHeight"
+SCREEN = 844
+AT_MOST = 30
+
+
+def longer(browser: Browser, files: Iterable[Path]) -> dict[str, float]:
+    """Pages that are too long on a telephone, and how many screens they are."""
+    browser.resize(390, SCREEN)
+    screens = {}
+    for file in files:
+        browser.open(file.as_uri())
+        screens[file.name] = browser.value(HEIGHT) / SCREEN
+    return {name: round(each, 1) for name, each in screens.items() if each > AT_MOST}
+
+
+def test_no_page_is_longer_than_thirty_screens_of_a_telephone(browser: Browser) -> None:
+    """Of those of 60 kB or more: 30 screens of text alone are as much, with the frame of a page."""
+    large = [file for file in sorted(HTML.rglob("*.html")) if file.stat().st_size >= 60_000]
+    assert len(large) > 30
+    assert longer(browser, large) == {}
+
+
+def test_a_page_that_is_too_long_is_found(browser: Browser, tmp_path: Path) -> None:
+    """Negative control; what is folded does not count."""
+    head = (
+        "<!DOCTYPE html><meta name=viewport content='width=device-width'><body style='margin: 0'>"
+    )
+    folded = "<details><summary>More</summary><p style='height: 9000px'></details>"
+    pages = tmp_path / "short.html", tmp_path / "long.html"
+    for page, height in zip(pages, (25_000, 25_500), strict=True):
+        page.write_text(f"{head}<div style='height: {height}px'></div>{folded}")
+    assert list(longer(browser, pages)) == ["long.html"]
 
 
 def found(browser: Browser, words: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The figures of docs/scheduling.md come from the same plans, read in two ways."""
+"""The figures of docs/how-to/scheduling.md come from the same plans, read in two ways."""
 
 from __future__ import annotations
 

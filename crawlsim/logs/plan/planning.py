@@ -1,9 +1,9 @@
 """A plan: how often each page is visited, from what a log says of its changes.
 
-The method, and what each part of it is for, is in docs/scheduling.md. In short: next year's rate of
-a page is taken to be that of the last 1, 2, 3, 5 or 10 years, each as likely as the others, with
-the uncertainty of each; the visits that make the expected freshness largest are mixed with a share
-spread evenly, which pays where a site begins to live that was asleep.
+docs/how-to/scheduling.md has the method, and what each part of it is for. In short: next year's
+rate of a page is taken to be that of the last 1, 2, 3, 5 or 10 years, each as likely as the
+others, with the uncertainty of each; the visits that make the expected freshness largest are mixed
+with a share spread evenly, which pays where a site begins to live that was asleep.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from crawlsim.explore.theory import theory_of
 from crawlsim.explore.typeset import formula_record
 from scenarios import ScenarioError, dumps, load
 
-PAGE = Path(__file__).parents[3] / "docs/explore.md"
+PAGE = Path(__file__).parents[3] / "docs/how-to/explore.md"
 
 
 def example() -> Opened:
