@@ -89,14 +89,15 @@ $(VENV)/bin/python $(DOCS_VENV)/bin/python:
 	|| { echo "crawlsim needs Python >= 3.11; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(patsubst %/bin/python,%,$@)
 
+# Python compiles what it imports; all that comes with the packages would take half a minute.
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt --editable .
 	@touch $@
 
 $(DOCS_VENV)/.installed: $(DOCS_VENV)/bin/python pyproject.toml constraints.txt
-	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	$(DOCS_VENV)/bin/python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
 	@touch $(VENV)/.installed $@

@@ -105,32 +105,42 @@ class Run(Results):
 
     Parameters
     ----------
+    scenario, engine, seed, count, estimates, replications, events, leave_one_out, controls
+        As of `Results`.
+    variance_ratios, law_counts, time_to_index, course
+        As of `Results`.
     system : Scenario
-        What was simulated; the others as of `Results`.
+        What was simulated.
     """
 
     system: Scenario = field(kw_only=True, compare=False)
 
     def __repr__(self) -> str:
         from crawlsim.ranking import name_of_key
+
+        rows = [self.find(*key) for key in self._headlines()]
+        said = [f"{name_of_key((row.measure, row.subject))} {row.estimate:.4g}" for row in rows]
+        return f"{', '.join([super().__repr__()[:-1], *said])}>"
+
+    def _headlines(self) -> list[tuple[str, Subject]]:
+        """The most important numbers."""
         from sim.sweep import shown
 
         keys = ((block.measure, each) for block in self.rows.blocks for each in block.subjects)
-        rows = [self.find(*key) for key in shown(self.system, keys)[:_HEADLINES]]
-        said = [f"{name_of_key((row.measure, row.subject))} {row.estimate:.4g}" for row in rows]
-        return f"{', '.join([super().__repr__()[:-1], *said])}>"
+        return shown(self.system, keys)[:_HEADLINES]
 
     @cached_property
     def solution(self) -> Solution:
         """What the formulas say of the system."""
         return solve(self.system)
 
-    def plot(self, measure: str, ax: Axes | None = None) -> Axes:
+    def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """A measure of all its subjects, or over time: simulated, with intervals, and exactly.
 
         Parameters
         ----------
-        measure : str
+        measure : str, optional
+            Default: the most important one.
         ax : Axes, optional
             Where to draw; a new figure otherwise.
 
@@ -142,7 +152,8 @@ class Run(Results):
         from crawlsim.pictures import in_pyplot, plot_measure
 
         said = self.solution.predictions, self.solution.course
-        return in_pyplot(lambda axes: plot_measure(self, self.system, *said, measure, axes), ax)
+        what = measure or self._headlines()[0][0]
+        return in_pyplot(lambda axes: plot_measure(self, self.system, *said, what, axes), ax)
 
 
 @dataclass(frozen=True)
@@ -200,8 +211,18 @@ class Check:
         """
         return _found(self.comparisons, self.results.scenario, "comparison", measure, subject)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Differences of estimates and predictions, in tolerances (`plot_comparison`)."""
+    def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
+        """Differences of estimates and predictions, in tolerances (`plot_comparison`).
+
+        Parameters
+        ----------
+        measure : str, optional
+            Instead, `Run.plot` of this one.
+        ax : Axes, optional
+            Where to draw; a new figure otherwise.
+        """
+        if measure is not None:
+            return self.results.plot(measure, ax=ax)
         from crawlsim.pictures import in_pyplot
         from crawlsim.report import plot_comparison
 

@@ -86,6 +86,11 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
     """The rows of a sweep: a data frame whose `plot` knows measures.
 
     What is made of it is a plain data frame, and so is ``pandas.DataFrame(sweep)``.
+
+    Parameters
+    ----------
+    data, index, columns, dtype, copy
+        As of a data frame.
     """
 
     _metadata = ["varied", "shown", "unit", "grid"]  # noqa: RUF012  # as pandas has it
@@ -124,7 +129,7 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         for name in wanted:
             if name not in measures:
                 raise LookupError(self._absent(name))
-        units = {MEASURES[measures[name]].unit_in(self.unit) for name in wanted}
+        units = list(dict.fromkeys(MEASURES[measures[n]].unit_in(self.unit) for n in wanted))
         if len(units) > 1:
             raise ValueError(f"{', '.join(wanted)} have different units: {', '.join(units)}")
         rows = [
@@ -146,11 +151,11 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         ]
         keys = [across, ""] if len(wanted) > 1 else [across]
         keys += [key for key in self.varied if key != across]
-        label = f"{wanted[0].replace('_', ' ')} ({units.pop()})"
+        alone = f"{wanted[0].replace('_', ' ')} ({units[0]})"
 
         def draw(axes: Axes | None) -> Axes:
             axes = plot_sweep(rows, measures[wanted[0]], keys, axes, self.unit)
-            axes.set_ylabel(label if len(wanted) == 1 else label.partition("(")[2].rstrip(")"))
+            axes.set_ylabel(alone if len(wanted) == 1 else units[0])
             return axes
 
         return in_pyplot(draw, ax)

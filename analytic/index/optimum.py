@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from analytic.index.formula import Condition, reason_against
@@ -111,7 +111,7 @@ class Optimum:
     gap: float | None = None
     kind: str = "exact"
     promise: Mapping[str, Any] | None = None
-    scenario: str = "the scenario"
+    scenario: str = field(default="the scenario", compare=False)
 
     def __repr__(self) -> str:
         return f"<Optimum of {self._headline()}>"

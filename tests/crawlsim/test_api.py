@@ -248,6 +248,7 @@ def test_a_run_draws_estimates_and_theory_in_pyplot(measure: str, label: str) ->
     assert ax.get_ylabel() == label
     own = plt.figure().add_subplot()
     assert results.plot(measure, ax=own) is own
+    assert results.plot().get_ylabel() == "arrival rate (1/time unit)"
 
 
 @pytest.mark.usefixtures("pyplot")
@@ -309,6 +310,7 @@ def test_a_notebook_shows_tables_whose_words_are_no_markup() -> None:
     assert repr(check.solution) == f"<Solution of one-robot: {count} predictions>"
     assert "loss_probability" in check.solution._repr_html_()
     assert check.plot().get_xlabel().startswith("(simulation")
+    assert check.plot("loss_probability").get_ylabel() == "loss probability (share)"
     long = html_of(pd.DataFrame({"n": ["<script>"] * 31}), "a<b")
     assert "<script>" not in long
     assert long.startswith("<p>a&lt;b</p>")

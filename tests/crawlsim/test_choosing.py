@@ -301,7 +301,7 @@ def test_python_ranks_as_the_command_does(
     np.testing.assert_array_equal(found.differences["difference"], differences)
     assert bool(len(found.choice)) == ("indifference" in asked)
     assert "more cells are in" not in (tmp_path / "out/report.html").read_text("utf-8")
-    _, shown, _ = crawlsim("sweep", scenario_file, *VARY, *flags)
+    _, shown, _ = crawlsim("sweep", scenario_file, *VARY, *flags, *files)  # of the cells there
     assert " ".join(shown.split()).endswith(found.sentence)
 
 

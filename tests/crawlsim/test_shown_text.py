@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,10 +14,12 @@ from typing import Any
 
 import pytest
 
-from crawlsim.cli.output import comparison_table
+from analytic import compare
+from crawlsim.cli.output import comparison_table, estimate_table
 from crawlsim.logs.read.page_names import spelled
 from scenarios import load
 from scenarios.text import counted, quantity, visible
+from sim import run
 
 CRAWLSIM = [sys.executable, "-m", "crawlsim"]
 ACTING = "\x1b[31m \x1b]0;title\x07 \x7f \x9b31m \u202e \u2066 \u200f"
@@ -167,6 +170,18 @@ def test_one_of_a_thing_is_singular() -> None:
 
 
 def test_a_check_without_a_formula_says_so_in_its_first_line() -> None:
-    table = comparison_table(load("one-robot"), [], "not judged")
-    words = str(table.title).replace("[dim]", "").replace("[/dim]", "")
-    assert words == "one-robot: not judged: no exact formula covers it; `solve` says why"
+    scenario = load("one-robot", {"run.horizon": 2000.0, "run.replications": 2})
+    results = run(scenario, engine="simpy")
+    unknown = compare([], results, ["loss_probability"])
+    for table, said in (
+        (comparison_table(scenario, [], "not judged"), "not judged: no exact formula covers it"),
+        (estimate_table(results, scenario, verdict="not judged"), "not judged: no exact formula"),
+        (
+            comparison_table(scenario, unknown, "inconclusive"),
+            "inconclusive: no formula predicts loss_probability",
+        ),
+    ):
+        words = re.sub(r"\[/?\w+\]", "", str(table.title))
+
+        assert words.startswith(f"one-robot: {said}")
+        assert "; `solve` says why" in words

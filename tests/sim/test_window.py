@@ -232,6 +232,10 @@ def test_no_window_shifts_a_periodic_schedule_by_more_than_its_edge(
         np.abs(visits / visits.sum() - shares) <= bounds["crawl_frequency"] * just + 1e-12
     )
     assert np.all(np.abs(stale / window - limit) <= bounds["obsolescence_rate"] * just)
+    weighted = end_effect_bounds(totals, scenario.with_("pages.weights", [1.0, 2.0, 3.0]))
+    assert weighted["stale_answer_probability"] == pytest.approx(
+        weighted["weighted_obsolescence"] / 6
+    )
 
 
 def test_end_effects_of_servers_by_hand() -> None:

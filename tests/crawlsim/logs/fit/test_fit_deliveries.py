@@ -297,3 +297,11 @@ def test_twenty_gaps_between_batches_are_enough_and_nineteen_are_not() -> None:
     assert len(batches_of(times, 0.5, None).gaps) == 20
     with pytest.raises(ValueError, match="too few gaps between batches: 19 of 20 batches"):
         batches_of(times[:20], 0.5, None)
+
+
+def test_what_was_tried_has_the_log_likelihood_of_the_gaps() -> None:
+    times = np.cumsum(np.random.default_rng(3).exponential(0.5, 400))
+    found = fit_deliveries(batches_of(times, 0.0))
+    gaps = found.batches.gaps
+    poisson = stats.expon.logpdf(gaps, scale=gaps.mean()).sum()
+    assert found.tried["poisson"].log_likelihood == pytest.approx(poisson)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate
+from scipy import integrate, stats
 
 from analytic.machinery.phase_type import as_phase_type, moment
 from crawlsim.fitting import Fit, Options, fit, fitted_scenario, read_trace
@@ -42,7 +42,7 @@ from crawlsim.logs.fit.page_changes import (
     staleness_at_own_rate,
 )
 from crawlsim.logs.fit.poisson_tests import dispersion
-from crawlsim.logs.fit.sizes import fit_sizes
+from crawlsim.logs.fit.sizes import fit_sizes, quality_of
 from crawlsim.logs.fit.source_changes import equal_breaks, periodic_intensity
 from crawlsim.logs.fit.trace import read_instant
 from crawlsim.logs.read.gaps import gaps_of_visits
@@ -569,3 +569,11 @@ def test_staleness_of_few_poisson_changes(count: int) -> None:
     history = history_of(page, time, 4001, (None, 1.0))
     seen = staleness_at_own_rate(history, np.arange(4001))
     assert seen == pytest.approx(poisson_staleness_at_own_rate(np.array([count])), abs=0.02)
+
+
+def test_the_quality_of_a_fit_to_few_observations_is_nearly_the_exact_test() -> None:
+    """Stephens' correction; without it, or with a wrong sign in it, p is off by a fifth here."""
+    law = HyperErlang((1.0,), (1,), (1.0,))
+    found = quality_of(np.array([0.05, 0.1, 0.2, 0.3, 0.5]), law)
+    assert found.distance == pytest.approx(np.exp(-0.5))
+    assert found.p_value == pytest.approx(stats.kstwo.sf(found.distance, 5), rel=0.1)
