@@ -106,7 +106,8 @@ def test_every_result_has_a_derivation_that_exists() -> None:
     for result in INDEX:
         place, _, anchor = proof_of(result).partition("#")
         place = re.sub("^/(theory|howto)/", "", place)
-        file = next(each for each in (DOCS / "theory" / place, DOCS / place) if each.exists())
+        folders = DOCS / "theory", DOCS / "how-to", DOCS
+        file = next(at / place for at in folders if (at / place).exists())
         headings = re.findall(r"^#+ (.+)$", file.read_text("utf-8"), flags=re.MULTILINE)
         headed = {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
         assert not anchor or anchor in headed, f"{result.paper} {result.number}: {anchor}"
