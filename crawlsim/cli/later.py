@@ -26,6 +26,9 @@ GROUP = "crawlsim.commands"
 OURS = "crawlsim"
 """The distribution, whose own commands come by entry points as well."""
 
+HELP = ["-h", "--help"]
+"""Options of every command that show its help."""
+
 
 class Later(click.Command):
     """A command that is loaded when it is called: the list of all of them needs one line of it.

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from crawlsim.cli.later import HELP
 from scenarios import ScenarioError
 from scenarios.base import one_of
 from scenarios.measures import MEASURES
@@ -61,7 +62,9 @@ def command(
         Command lines; what follows the second one after a colon says what it is for.
     """
     end = f"\b\nExample:  {example}\nNext:     {then}"
-    return click.command(name, epilog=end)
+    # Whoever asks for its help first, a program or a page of the site, is told the same.
+    settings = {"help_option_names": HELP}
+    return click.command(name, epilog=end, context_settings=settings)
 
 
 def takes(*options: Option) -> Option:

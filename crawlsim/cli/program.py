@@ -13,7 +13,7 @@ from typing import NoReturn, TextIO
 
 import click
 
-from crawlsim.cli.later import OURS, Commands, Later
+from crawlsim.cli.later import HELP, OURS, Commands, Later
 from crawlsim.cli.streams import (
     Interrupted,
     OutputError,
@@ -32,7 +32,7 @@ _NEVER_DONE = ("explore",)
 
 @click.group(
     cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": HELP, "max_content_width": 100},
 )
 @click.version_option(package_name="crawlsim")
 def commands() -> None:

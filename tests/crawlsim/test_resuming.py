@@ -572,8 +572,8 @@ def test_the_title_of_a_heat_map_keeps_the_value() -> None:
     figure = heat_figure(rows, [("throughput", None)], keys, "time unit")
     assert figure is not None
     title = figure.get_suptitle()
-    assert "buffer.service.exponential.mean = 0.657" in title
-    assert "robots.access_time.exponential.mean = 12.5" in title
+    assert "mean service time of a page (time unit): 0.657" in title
+    assert "mean access time (time unit): 12.5" in title
 
 
 def test_a_folder_in_the_place_of_a_cell_is_refused(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_every_page_of_a_formula_has_a_figure_or_a_reason() -> None:
 def test_a_figure_says_what_it_shows_and_on_what_axes() -> None:
     """By hand, from the file of the scenario: seven access times around 1."""
     text = figure_of("formula-coffman1998-3")
-    assert text.startswith("![weighted obsolescence against robots\\.access\\_time")
+    assert text.startswith("![weighted obsolescence against access time (time unit)")
     assert "(/pictures/theory/formula-coffman1998-3.png)" in text
     assert "with 95 % intervals" in text
     assert figure_of("formula-coffman1998-section-2").startswith("There is no figure: its access")
