@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from analytic import FORMULAS
 from crawlsim.explore.mathml import LatexError, mathml
@@ -137,6 +137,13 @@ class Guess(Section):
     zero: float = 0.0
     one: float = 1.0
     students: bool = False
+
+    @model_validator(mode="after")
+    def _is_in_its_unit(self) -> Guess:
+        if self.unit and not self.students and "one" not in self.model_fields_set:
+            allowed = "is missing; unit needs it: how much of the measure one unit is, 0.01 for %"
+            raise refused(allowed, key="one")
+        return self
 
 
 class Lesson(Section):

@@ -76,6 +76,10 @@ def test_an_expression_that_is_no_arithmetic_shows_no_numbers() -> None:
             'formula = { source = "", latex = "x", symbols = { y = "1 +" } }',
             "formula.symbols.y",
         ),
+        (
+            'measure = "loss_probability"\nguess = { low = 0.0, high = 100.0, unit = "%" }',
+            "guess.one\nis missing; unit needs it",
+        ),
     ],
 )
 def test_a_bad_lesson_is_refused_by_its_key(tmp_path: Path, line: str, said: str) -> None:
