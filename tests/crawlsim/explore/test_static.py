@@ -22,7 +22,8 @@ def test_a_lesson_is_replayed_as_it_is_and_with_each_knob_turned(
     monkeypatch.setattr(static, "REPLICATIONS", 3)
     monkeypatch.setattr(static, "SEEDS", 1)
     (lesson,) = [each for each in library() if each.key == "break-exponential"]
-    lesson = Opened(lesson.key, lesson.lesson.model_copy(update={"knobs": lesson.lesson.knobs[:2]}))
+    changed = {"knobs": lesson.lesson.knobs[:2], "text": "A *mean* of `a*b*c` & <b>more</b>."}
+    lesson = Opened(lesson.key, lesson.lesson.model_copy(update=changed))
 
     async def made() -> list[static.Replay]:
         with ThreadPoolExecutor(1) as one:
@@ -41,6 +42,8 @@ def test_a_lesson_is_replayed_as_it_is_and_with_each_knob_turned(
         "pages per minute: 1.5",
     ]
     assert len({each.name for each in pages}) == len(pages)
+    said = "A <em>mean</em> of <code>a*b*c</code> &amp; &lt;b&gt;more&lt;/b&gt;."
+    assert all(said in each.text for each in pages)
     assert "deterministic (value 1)" in pages[1].text
     assert "pages per minute: 0.55" in pages[5].text
     # What holds is said where an assumption is broken, and only there.
