@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crawlsim.cli import streams
 from crawlsim.explore import static
 from crawlsim.explore.lesson import Knob, Opened, library
 from crawlsim.explore.server import Explorer
@@ -96,3 +98,22 @@ def test_the_command_writes_nothing_over_what_is_not_ours(tmp_path: Path, crawls
     assert err.startswith("crawlsim: --static")
     assert "index.html there was not written by crawlsim" in err
     assert (tmp_path / "index.html").read_text() == "mine"
+
+
+def test_the_command_says_how_far_it_is(
+    tmp_path: Path, crawlsim: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes minutes, and writes its files at the end."""
+
+    async def slowly(explorer: Explorer) -> AsyncIterator[static.Replay]:
+        for seed in (1, 2, 3):
+            (opened,) = [each for each in explorer.lessons.values() if each.key == "one-queue"]
+            yield static.Replay(opened, "", seed, f"{seed}.html", "<p>")
+            await asyncio.sleep(0.2)
+
+    monkeypatch.setattr(static, "replays", slowly)
+    monkeypatch.setattr(streams, "EVERY", 0.05)
+    code, _, err = crawlsim("explore", "--static", str(tmp_path / "new"))
+    assert code == 0
+    in_all = static.at_most(Explorer(None, None))
+    assert f"new: 2 of {in_all} replays, about" in err
