@@ -54,15 +54,13 @@ def listed(names: typing.Iterable[str]) -> str:
     return f"{', '.join(head)} or {last}" if head else last
 
 
-def most_like(given: object, known: typing.Iterable[str], cutoff: float = 0.6) -> str | None:
+def most_like(given: object, known: typing.Iterable[str]) -> str | None:
     """The known name that begins with the one given, or looks most like it; None: none does.
 
     Parameters
     ----------
     given : object
     known : iterable of str
-    cutoff : float
-        How alike they must be (`difflib.get_close_matches`).
     """
     if not isinstance(given, str) or len(given) > _LONGEST_GUESSED:
         return None
@@ -71,7 +69,7 @@ def most_like(given: object, known: typing.Iterable[str], cutoff: float = 0.6) -
     begun = [name for name in names if name.startswith(asked)]
     if begun and len(asked) >= _LEAST_BEGINNING:
         return names[min(begun, key=len)]
-    near = get_close_matches(asked, names, n=len(names) or 1, cutoff=cutoff)
+    near = get_close_matches(asked, names, n=len(names) or 1)
     return next((names[name] for name in near if _is_close(asked, name)), None)
 
 

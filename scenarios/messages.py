@@ -146,7 +146,7 @@ def _suggestion(path: str, model: type[BaseModel]) -> str:
         places.setdefault(name, []).append(place)
     here = [name for name, where in places.items() if section in where]
     meant = _SYNONYMS.get(key, key)
-    near = most_like(meant if meant in here else key, here) or most_like(key, places, cutoff=0.76)
+    near = most_like(meant if meant in here else key, here) or (key if key in places else None)
     if near is None:
         return f"; known here: {listed(sorted(here))}" if here else ""
     place = section if section in places[near] else places[near][0]

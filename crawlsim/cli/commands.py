@@ -37,6 +37,7 @@ from crawlsim.cli.output import (
     show_distributions,
     solution_record,
     summary_lines,
+    titled,
 )
 from crawlsim.cli.results import (
     Answer,
@@ -141,9 +142,10 @@ def solve(
         return
     for scenario, predictions, others, accuracy, course in solved:
         if predictions:
-            show_table(prediction_table(scenario, predictions, every), LESS_OF_FORMULAS)
+            table = prediction_table(scenario, predictions, every, changes)
+            show_table(table, LESS_OF_FORMULAS)
         else:
-            click.echo(f"{scenario.name}: no formula applies")
+            click.echo(f"{titled(scenario, changes)}: no formula applies")
         if accuracy is not None:
             click.echo(f"  {accuracy}")
         for table in course_tables(scenario, course):

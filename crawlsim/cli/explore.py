@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crawlsim.cli.options import command, option, takes
+from crawlsim.cli.streams import lines_while_waiting
 from crawlsim.cli.tables import warn
 from crawlsim.cli.workers import processes
 from scenarios import ScenarioError
@@ -95,13 +97,19 @@ def _write_replays(explorer: Explorer, folder: str, force: bool) -> None:
     import asyncio  # what nobody else who explores waits for
 
     from crawlsim.cli.files import own_folder, place_of, provenance, write_files
-    from crawlsim.explore.static import index_of, replays
+    from crawlsim.cli.output import progress_bar
+    from crawlsim.explore.static import at_most, index_of, replays
 
-    async def made() -> list[Replay]:
-        return [each async for each in replays(explorer)]
+    async def made(progress: Callable[[int, int], None]) -> list[Replay]:
+        pages: list[Replay] = []
+        async for each in replays(explorer):
+            pages.append(each)
+            progress(len(pages), at_most(explorer))
+        return pages
 
     own_folder(folder, ["index.html"], force=force, option="--static")
-    pages = asyncio.run(made())
+    with lines_while_waiting("explore"), progress_bar(folder, False, "replays") as progress:
+        pages = asyncio.run(made(progress))
     files: dict[str, Text] = {each.name: each.text for each in pages if not each.refusal}
     files["index.html"] = index_of(pages)
     runs = [

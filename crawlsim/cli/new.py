@@ -149,7 +149,8 @@ def scenario_text(stem: str, sections: list[str]) -> str:
             raise ScenarioError("--with", name, f"must be {one_of(name, _SECTIONS)}")
     alone = [name for name in sections if name in _ALONE]
     if alone and len(set(sections)) > 1:
-        raise ScenarioError("--with", ",".join(sections), f"{alone[0]} is a system by itself")
+        allowed = f"{alone[0]} is a system by itself; for pages that robots bring leave it out"
+        raise ScenarioError("--with", ",".join(sections), allowed)
     wanted = {*sections, *(_NEEDS[name] for name in sections if name in _NEEDS)}
     if not alone and not wanted & set(_FETCHED):
         wanted.add("buffer")

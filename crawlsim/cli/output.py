@@ -240,7 +240,7 @@ def estimate_table(
     how = f"{count}, engine {results.engine}, seed {results.seed}"
     if gap := without_formula((), verdict):
         how = f"{verdict}: {gap}; `solve` says why ({how})"
-    title = f"{_titled(scenario, changes)}: {how}"
+    title = f"{titled(scenario, changes)}: {how}"
     ratios = results.variance_ratios
     gained = [">variance ratio"] if ratios else []
     numbers = (">estimate", ">± 95 %", ">low", ">high", *gained)
@@ -264,7 +264,8 @@ def estimate_table(
     return table
 
 
-def _titled(scenario: Scenario, changes: Sequence[str]) -> str:
+def titled(scenario: Scenario, changes: Sequence[str]) -> str:
+    """A scenario and what `--set` changed in it, for the head of a table."""
     return escape(", ".join([scenario.name, *changes]))
 
 
@@ -333,7 +334,10 @@ def solution_record(
 
 
 def prediction_table(
-    scenario: Scenario, predictions: Sequence[Prediction], every: bool = False
+    scenario: Scenario,
+    predictions: Sequence[Prediction],
+    every: bool = False,
+    changes: Sequence[str] = (),
 ) -> Table:
     """Predictions with their kinds, formulas and sources.
 
@@ -341,7 +345,7 @@ def prediction_table(
     then bounds and approximations, of one kind the most special. Another number has its own row.
     """
     columns = ("measure", ">value", "|unit", "|kind", "formula", "source")
-    table = new_table(_titled(scenario, ()), *columns)
+    table = new_table(titled(scenario, changes), *columns)
     agreeing = [[each] for each in predictions]
     if not every:
         agreeing = alike(predictions, lambda row: (row.measure, row.subject), lambda row: row.value)
@@ -488,7 +492,7 @@ def comparison_table(
 
     Of very many pages also the bounds that the exact values reach go without saying.
     """
-    title = f"{_titled(scenario, changes)}: {_coloured(verdict)}"
+    title = f"{titled(scenario, changes)}: {_coloured(verdict)}"
     if gap := without_formula(rows, verdict):
         title += f": {gap}; `solve` says why"
     elif scope and verdict == "agrees":

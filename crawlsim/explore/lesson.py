@@ -10,12 +10,12 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from analytic import FORMULAS
 from crawlsim.explore.mathml import LatexError, mathml
 from scenarios import Scenario, ScenarioError, load
-from scenarios.base import Section, one_of
+from scenarios.base import QUOTE, Section, nearest, one_of
 from scenarios.errors import refused
 from scenarios.measures import MEASURES, Subject
 from scenarios.messages import first_error
@@ -95,11 +95,14 @@ class Formula(Section):
     @field_validator("latex")
     @classmethod
     def _of_the_index(cls, latex: str, info: ValidationInfo) -> str:
-        source = info.data.get("source")
-        rows = (row.latex for row in FORMULAS if row.source == source)
-        stated = latex or next(rows, "")
+        if "source" not in info.data:
+            return latex  # its own error is the one to show
+        source: str = info.data["source"]
+        known = {row.source: row.latex for row in reversed(FORMULAS)}  # the first one of a source
+        stated = latex or known.get(source, "")
         if not stated:
-            raise refused("is missing, and `crawlsim formulas` has no row of this source")
+            without = f'is missing, and no row of `crawlsim formulas` has the source "{source}"'
+            raise refused(without + nearest(source, known, QUOTE))
         return stated
 
     @field_validator("latex", "numbers", "legend")
@@ -137,6 +140,13 @@ class Guess(Section):
     zero: float = 0.0
     one: float = 1.0
     students: bool = False
+
+    @model_validator(mode="after")
+    def _is_in_its_unit(self) -> Guess:
+        if self.unit and not self.students and "one" not in self.model_fields_set:
+            allowed = "is missing; unit needs it: how much of the measure one unit is, 0.01 for %"
+            raise refused(allowed, key="one")
+        return self
 
 
 class Lesson(Section):

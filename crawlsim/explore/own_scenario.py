@@ -16,7 +16,8 @@ from crawlsim.explore.lesson import (
     Opened,
     lesson_from,
 )
-from crawlsim.explore.simulated_and_assumed import in_words, value_at
+from crawlsim.explore.simulated_and_assumed import value_at
+from crawlsim.report.words import value_in_words
 from scenarios import Scenario, load
 from scenarios.activation import Free, Levels
 from scenarios.files import read_entries
@@ -157,7 +158,7 @@ def _choices(own: Mapping[str, Any], law: Law) -> Iterator[Choice]:
         ("gamma, more variable", {"gamma": {"shape": 0.5, "mean": mean}}),
         ("lognormal", {"lognormal": {"mean": mean, "sd": 2.0 * mean}}),
     )
-    yield Choice(label=in_words(own), value=dict(own))
+    yield Choice(label=value_in_words(own), value=dict(own))
     for label, value in others:
         if not own.keys() & value.keys():
             yield Choice(label=label, value=value)
@@ -165,7 +166,7 @@ def _choices(own: Mapping[str, Any], law: Law) -> Iterator[Choice]:
 
 def _assumptions(scenario: Scenario) -> Iterator[Assumption]:
     for key, _ in _laws(scenario):
-        law = in_words(value_at(scenario, key))
+        law = value_in_words(value_at(scenario, key))
         yield Assumption(key=key, text=f"{_LABELS.get(key, key)}: {law}")
 
 

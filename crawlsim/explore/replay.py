@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from analytic.index.formula import Prediction
 from analytic.index.names import shown
@@ -60,7 +61,7 @@ def replay(
     parts = ("mathml", "mathml_numbers")
     return rendered(
         "replay.html",
-        {"number": number},
+        {"number": number, "marked": marked},
         lesson=lesson,
         formula=[Markup(formula[name]) for name in parts if formula[name]] if formula else [],
         last=last,
@@ -72,6 +73,19 @@ def replay(
         # What stands in a script must not end it.
         played=Markup(json_text(played).replace("<", "\\u003c")),
     )
+
+
+def marked(text: str) -> Markup:
+    """The text of a lesson, with `code` and *emphasis*, as the live page shows it.
+
+    Parameters
+    ----------
+    text : str
+    """
+    code = re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text.strip())))
+    parts = re.split("(<code>.*?</code>)", code, flags=re.DOTALL)
+    parts[::2] = [re.sub(r"\*([^*]+)\*", r"<em>\1</em>", each) for each in parts[::2]]
+    return Markup("".join(parts))
 
 
 def _text(name: str) -> str:

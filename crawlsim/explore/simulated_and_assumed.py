@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from crawlsim.explore.lesson import Opened
+from crawlsim.report.words import value_in_words
 from scenarios import Scenario, ScenarioError
-from scenarios.files import value_text
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Difference:
         """For JSON, with a sentence about it."""
         are_laws = isinstance(self.assumed, Mapping) and isinstance(self.simulated, Mapping)
         named = "" if are_laws else f"{self.key} = "
-        assumed, simulated = in_words(self.assumed), in_words(self.simulated)
+        assumed, simulated = value_in_words(self.assumed), value_in_words(self.simulated)
         text = f"the formula assumes {named}{assumed}, you simulate {simulated}"
         return {
             "key": self.key,
@@ -114,19 +114,3 @@ def value_at(scenario: Scenario, key: str) -> Any:
 def _kind(value: Any) -> Any:
     """The name of a law or rule without its parameters; anything else as it is."""
     return tuple(value) if isinstance(value, Mapping) else value
-
-
-def in_words(value: Any) -> str:
-    """A law by its name and parameters; anything else as a scenario file has it."""
-    if value is None:
-        return "none"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((name, inside),) = value.items()
-        if isinstance(inside, Mapping):
-            named = (f"{key} {in_words(inside[key])}" for key in sorted(inside))
-            parameters = ", ".join(named)
-            return f"{name} ({parameters})"
-        return f"{name} {value_text(inside)}"
-    return value_text(value)

@@ -68,6 +68,11 @@ async def replays(explorer: Explorer) -> AsyncIterator[Replay]:
                 yield Replay(opened, setting, seed, f"{opened.key}-{number}-{seed}.html", text)
 
 
+def at_most(explorer: Explorer) -> int:
+    """How many replays there are, if all can be simulated."""
+    return SEEDS * sum(len(list(_settings(each))) for each in explorer.lessons.values())
+
+
 def _reason(refusal: HTTPException | ScenarioError) -> str:
     return refusal.detail if isinstance(refusal, HTTPException) else str(refusal)
 

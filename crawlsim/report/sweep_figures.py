@@ -19,8 +19,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from crawlsim.report.drawing import THEORY, axes_for, dress, legend_above, plain, svg_text
-from crawlsim.report.words import name_of, of_entry, with_unit
-from scenarios.files import value_text
+from crawlsim.report.words import name_of, of_entry, value_in_words, with_unit
+from scenarios.files import parse_value, value_text
 from scenarios.measures import Subject
 
 Row = Mapping[str, Any]
@@ -92,7 +92,7 @@ def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) ->
         style: Any = {"fmt": curve.marker, "ms": 4, "lw": 1.2, "color": curve.colour}
         at = [places[text_of(row[entry])] for row in cells]
         ax.errorbar(at, y, yerr=half, label=curve.name or None, **style)
-    _set_ticks(ax, list(places))
+    _set_ticks(ax, list(map(words_of, places)))
     dress(ax, _wrapped(of_entry(entry, unit), _LABEL), _wrapped(with_unit(*key, unit), _LABEL))
 
 
@@ -276,7 +276,7 @@ def curves_of(rows: Sequence[Row], keys: Sequence[str]) -> list[Curve]:
     colours = list(dict.fromkeys(values[:1] for values in groups))
     marks = list(dict.fromkeys(values[1:] for values in groups))
     rounds = math.ceil(len(colours) / len(_COLOURS))
-    names = [plain(", ".join(values)) for values in groups]
+    names = [plain(", ".join(map(words_of, values))) for values in groups]
     curves = []
     for n, (name, (values, mine)) in enumerate(zip(names, groups.items(), strict=True), 1):
         hue = colours.index(values[:1])
@@ -291,6 +291,11 @@ def curves_of(rows: Sequence[Row], keys: Sequence[str]) -> list[Curve]:
 def text_of(value: Any) -> str:
     """A varied value in words; what came from a CSV file is text already."""
     return value if isinstance(value, str) else value_text(value)
+
+
+def words_of(text: str) -> str:
+    """A varied value as a figure names it: a law without braces."""
+    return value_in_words(parse_value(text)) if text.startswith("{") else text
 
 
 def is_number(value: Any) -> bool:
@@ -387,10 +392,11 @@ def label_map(
     across_words, up_words = (_wrapped(of_entry(key, unit), _LABEL) for key in keys[:2])
     ax.set_xlabel(across_words, fontsize=9, color="#333333")
     ax.set_ylabel(up_words, fontsize=9, color="#333333")
+    names_across, names_up = ([plain(words_of(name)) for name in one] for one in (across, up))
     every = [max(1, math.ceil(len(names) / _MOST_ACROSS)) for names in (across, up)]
-    ax.set_xticks(range(0, len(across), every[0]), [plain(name) for name in across[:: every[0]]])
-    ax.set_yticks(range(0, len(up), every[1]), [plain(name) for name in up[:: every[1]]])
-    if max(map(len, across)) > 6:
+    ax.set_xticks(range(0, len(across), every[0]), names_across[:: every[0]])
+    ax.set_yticks(range(0, len(up), every[1]), names_up[:: every[1]])
+    if max(map(len, names_across)) > 6:
         ax.tick_params(axis="x", rotation=30)
     ax.tick_params(labelsize=8.5, colors="#444444", length=0)
     ax.spines[:].set_visible(False)
@@ -455,6 +461,7 @@ def of_first_values(rows: Sequence[Row], keys: Sequence[str]) -> list[Row]:
 
 def say_first_values(figure: Figure, rows: Sequence[Row], keys: Sequence[str], unit: str) -> None:
     """What the further entries are in a map, above it."""
-    fixed = [f"{of_entry(key, unit)}: {plain(text_of(rows[0][key]))}" for key in keys[2:]]
+    first = {key: words_of(text_of(rows[0][key])) for key in keys[2:]}
+    fixed = [f"{of_entry(key, unit)}: {plain(value)}" for key, value in first.items()]
     if fixed:
         figure.suptitle(",\n".join(fixed), fontsize=9, color="#333333")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 from analytic.verdicts.crosscheck import RELATIVE_TOLERANCE, Comparison
 from analytic.verdicts.law_check import LawComparison
 from analytic.verdicts.significance import POWER
 from crawlsim.summary import TOO_RARE, alike
+from scenarios.files import value_text
 from scenarios.measures import MEASURES, Subject
 
 _ENTRIES: dict[str, str] = tomllib.loads(
@@ -79,6 +81,22 @@ def of_entry(key: str, time_unit: str) -> str:
     else:
         words = f"{last} ({section})" if section else last
     return words.format(_ENTRIES.get(known, ""), unit=time_unit).replace("_", " ")
+
+
+def value_in_words(value: Any) -> str:
+    """A law by its name and parameters; anything else as a scenario file has it."""
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, inside),) = value.items()
+        if isinstance(inside, Mapping):
+            named = (f"{key} {value_in_words(inside[key])}" for key in sorted(inside))
+            parameters = ", ".join(named)
+            return f"{name} ({parameters})"
+        return f"{name} {value_text(inside)}"
+    return value_text(value)
 
 
 def rows_of(comparisons: Iterable[Comparison]) -> list[ComparisonRow]:

@@ -320,6 +320,8 @@ def test_conditions_of_many_formulas_fill_a_screen_at_most(crawlsim: Any) -> Non
         (["cyclic constant"], "coffman1998 (3), robots in step", set()),
         (["Machine repair"], "talim2001 (8)", {"talim2001 (5)"}),
         (["reneging"], "avrachenkov2011 section 3, one phase", {"avrachenkov2011 Theorem 3"}),
+        (["impatience"], "avrachenkov2011 section 3, one phase", {"avrachenkov2011 Theorem 3"}),
+        (["deadline"], "avrachenkov2011 section 3, one phase", {"avrachenkov2011 Theorem 3"}),
         (["probes"], "eckstein2005 (5)", {"eckstein2005 section 2.1"}),
         (["Talim 2001"], "talim2001 section 4", {"talim2001 (8)"}),
     ],
@@ -342,6 +344,13 @@ def test_words_that_name_no_formula_are_refused(crawlsim: Any) -> None:
     assert (code, out) == (2, "")
     assert 'words = "kleinrok1975"' in err
     assert "(did you mean kleinrock1975?)" in err
+
+
+def test_solve_says_what_was_changed(crawlsim: Any) -> None:
+    for law in ("exponential={mean=4.0}", "deterministic={value=4.0}"):  # the second: no formula
+        change = f"buffer.obsolescence={{{law}}}"
+        _, out, _ = crawlsim("solve", "one-robot", "--set", change)
+        assert out.startswith(f"one-robot, {change}")
 
 
 def test_solve_shows_the_best_formula_of_each_number(crawlsim: Any) -> None:

@@ -52,7 +52,10 @@ def test_the_file_is_checked_as_it_is(crawlsim: Any, tmp_path: Path, sections: s
         (["taken.toml"], "exists and was not written by crawlsim"),
         (["my.txt"], "must end in .toml"),
         (["my.toml", "--with", "page"], "did you mean pages"),
-        (["my.toml", "--with", "source,buffer"], "source is a system by itself"),
+        (
+            ["my.toml", "--with", "source,buffer"],
+            "source is a system by itself; for pages that robots bring leave it out",
+        ),
         (["no/such/folder/my.toml"], "cannot be written"),
     ],
 )

@@ -20,7 +20,7 @@ import sim
 from analytic import exact_values
 from crawlsim.cli import main
 from crawlsim.ranking import formulas_between
-from crawlsim.report.sweep_figures import sweep_figure
+from crawlsim.report.sweep_figures import curves_of, plot_heat_map, sweep_figure
 from crawlsim.report.words import of_entry
 from scenarios import ScenarioError, dumps, load, schema
 from scenarios.files import parse_value, value_text
@@ -313,6 +313,20 @@ def test_the_words_of_axes_are_those_of_entries_that_there_are() -> None:
     of_scenarios = json.dumps(schema())
     for key in tomllib.loads(text):
         assert all(f'"{part}"' in of_scenarios for part in key.split(".")), key
+
+
+def test_a_law_is_called_by_its_name_and_parameters() -> None:
+    laws = {
+        "{ deterministic = { value = 0.8 } }": "deterministic (value 0.8)",
+        "{ lognormal = { mean = 0.8, sd = 1.6 } }": "lognormal (mean 0.8, sd 1.6)",
+    }
+    rows = [{**row(places, 0.5), "law": law} for places in ("1", "2") for law in laws]
+    names = [*laws.values()]
+    assert [curve.name for curve in curves_of(rows, ["places", "law"])] == names
+    up = plot_heat_map(rows, "throughput", ["places", "law"]).get_yticklabels()
+    assert [label.get_text() for label in up] == names
+    across = drawn(rows, ["law", "places"]).axes[0].get_xticklabels()
+    assert [label.get_text().replace("\n", " ") for label in across] == names
 
 
 def test_words_stand_side_by_side_in_their_order() -> None:

@@ -71,10 +71,19 @@ def test_an_expression_that_is_no_arithmetic_shows_no_numbers() -> None:
         ('measure = "loss_probability"\nnarrow = 0', "narrow"),
         ('measure = "loss_probability"\nformula = { source = "", latex = "{" }', "formula.latex"),
         ('measure = "loss_probability"\nformula = { source = "no such" }', "formula.latex"),
+        ('measure = "loss_probability"\nformula = { numbers = "x" }', "formula.source\nis missing"),
+        (
+            'measure = "loss_probability"\nformula = { source = "Kleinrock 1975, section 3.6" }',
+            'formula.latex.*\n.*"Kleinrock.*did you mean "kleinrock1975 section 3.6"',
+        ),
         (
             'measure = "loss_probability"\n'
             'formula = { source = "", latex = "x", symbols = { y = "1 +" } }',
             "formula.symbols.y",
+        ),
+        (
+            'measure = "loss_probability"\nguess = { low = 0.0, high = 100.0, unit = "%" }',
+            "guess.one\nis missing; unit needs it",
         ),
     ],
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crawlsim.cli import streams
 from crawlsim.explore import static
 from crawlsim.explore.lesson import Knob, Opened, library
 from crawlsim.explore.server import Explorer
@@ -22,7 +24,8 @@ def test_a_lesson_is_replayed_as_it_is_and_with_each_knob_turned(
     monkeypatch.setattr(static, "REPLICATIONS", 3)
     monkeypatch.setattr(static, "SEEDS", 1)
     (lesson,) = [each for each in library() if each.key == "break-exponential"]
-    lesson = Opened(lesson.key, lesson.lesson.model_copy(update={"knobs": lesson.lesson.knobs[:2]}))
+    changed = {"knobs": lesson.lesson.knobs[:2], "text": "A *mean* of `a*b*c` & <b>more</b>."}
+    lesson = Opened(lesson.key, lesson.lesson.model_copy(update=changed))
 
     async def made() -> list[static.Replay]:
         with ThreadPoolExecutor(1) as one:
@@ -41,6 +44,8 @@ def test_a_lesson_is_replayed_as_it_is_and_with_each_knob_turned(
         "pages per minute: 1.5",
     ]
     assert len({each.name for each in pages}) == len(pages)
+    said = "A <em>mean</em> of <code>a*b*c</code> &amp; &lt;b&gt;more&lt;/b&gt;."
+    assert all(said in each.text for each in pages)
     assert "deterministic (value 1)" in pages[1].text
     assert "pages per minute: 0.55" in pages[5].text
     # What holds is said where an assumption is broken, and only there.
@@ -93,3 +98,22 @@ def test_the_command_writes_nothing_over_what_is_not_ours(tmp_path: Path, crawls
     assert err.startswith("crawlsim: --static")
     assert "index.html there was not written by crawlsim" in err
     assert (tmp_path / "index.html").read_text() == "mine"
+
+
+def test_the_command_says_how_far_it_is(
+    tmp_path: Path, crawlsim: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes minutes, and writes its files at the end."""
+
+    async def slowly(explorer: Explorer) -> AsyncIterator[static.Replay]:
+        for seed in (1, 2, 3):
+            (opened,) = [each for each in explorer.lessons.values() if each.key == "one-queue"]
+            yield static.Replay(opened, "", seed, f"{seed}.html", "<p>")
+            await asyncio.sleep(0.2)
+
+    monkeypatch.setattr(static, "replays", slowly)
+    monkeypatch.setattr(streams, "EVERY", 0.05)
+    code, _, err = crawlsim("explore", "--static", str(tmp_path / "new"))
+    assert code == 0
+    in_all = static.at_most(Explorer(None, None))
+    assert f"new: 2 of {in_all} replays, about" in err
