@@ -213,7 +213,9 @@ def test_the_examples_of_the_reference_load(
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_files_that_documents_name_exist(path: Path) -> None:
-    named = re.findall(r"`((?:tests|sim|analytic|scenarios|docs)/[\w/.*-]+)`", path.read_text())
+    named = re.findall(
+        r"`((?:tests|sim|analytic|scenarios|docs(?!/_build))/[\w/.*-]+)`", path.read_text()
+    )
     named += re.findall(r"\]\(([\w/.-]+)\)", path.read_text())
     for name in named:
         assert (ROOT / name).exists() or (path.parent / name).exists(), name

@@ -127,7 +127,7 @@ def _about(index: Sequence[dict[str, Any]], sought: str) -> list[dict[str, Any]]
     The words as they stand, or where they stand nowhere so, each the beginning of a word.
     """
     instead = {word.lower(): each.get("formulas", word) for word, each in SYNONYMS.items()}
-    sought = instead.get(sought.lower(), sought).lower()
+    sought = _in_letters(instead.get(sought.lower(), sought).lower())
     keys = [[each["paper"], *each["kendall"], *each["questions"]] for each in index]
     texts = [
         " ".join([citation_of(_source(each)), each["name"], each["quantity"], each["kind"]])
@@ -141,6 +141,17 @@ def _about(index: Sequence[dict[str, Any]], sought: str) -> list[dict[str, Any]]
     )
     found = ([row for row, fits in zip(index, way, strict=True) if fits] for way in ways)
     return next(filter(None, found), [])
+
+
+def _in_letters(queue: str) -> str:
+    """A queue with numbers, such as m/m/1/5 or m/m/3/7, as formulas are named: m/m/1/k, m/m/c/k."""
+    numbers = re.fullmatch(r"([^/]+/[^/]+)/(\d+)/(\d+)(\+.*)?", queue)
+    if numbers is None or numbers[3] == "1":  # M/M/1/1 is a queue of its own
+        return queue
+    arrivals_and_services, servers, places, patience = numbers.groups(default="")
+    count = "1" if servers == "1" else "c"
+    room = "c" if servers == places else "k"
+    return f"{arrivals_and_services}/{count}/{room}{patience}"
 
 
 @command(

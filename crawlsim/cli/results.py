@@ -181,9 +181,10 @@ def write_results(answers: Sequence[Answer], options: RunOptions) -> None:
 
 def _drawn(answers: Sequence[Answer]) -> Iterator[tuple[str, Drawing]]:
     from crawlsim.report.pages import drawings_of
+    from crawlsim.report.run_figures import ROWS_OF_A_SLIDE
 
     for each in answers:
-        for drawing in drawings_of(each.entry()):
+        for drawing in drawings_of(each.entry(), ROWS_OF_A_SLIDE):
             yield each.scenario.name, drawing
 
 

@@ -29,6 +29,7 @@ from crawlsim.report.page_set_figure import is_measured, plot_page_set
 from crawlsim.report.region_figures import numbered_decisions, region_figure
 from crawlsim.report.rule_figures import has_map, plot_rule
 from crawlsim.report.run_figures import (
+    ROWS_OF_A_PAGE,
     is_drawable,
     plot_comparison,
     plot_groups,
@@ -262,7 +263,7 @@ def _pictures_of(entry: Entry) -> list[Picture]:
     ]
 
 
-def drawings_of(entry: Entry) -> Iterator[Drawing]:
+def drawings_of(entry: Entry, rows: int = ROWS_OF_A_PAGE) -> Iterator[Drawing]:
     """The figures that apply to what was run: differences, levels, laws, pages, courses, rules."""
     scenario = entry.scenario
     results = entry.results
@@ -270,7 +271,7 @@ def drawings_of(entry: Entry) -> Iterator[Drawing]:
     if any(is_drawable(row) for row in entry.comparisons):
         yield Drawing(
             "differences",
-            plot_comparison(entry.comparisons, naming=entry.naming),
+            plot_comparison(entry.comparisons, naming=entry.naming, most=rows),
             "Differences from the predictions. Within the grey band they count as agreement; "
             "bars are two standard errors to each side.",
         )

@@ -69,7 +69,10 @@ _LEAST = 1.6
 _MOST = 6.0
 """Tolerances to each side of the axis of differences."""
 
-_MOST_ROWS = 24
+ROWS_OF_A_PAGE = 24
+ROWS_OF_A_SLIDE = 10
+"""Of differences; as many as a slide has room for in letters that are read from far away."""
+
 _ERRORS = 2.0
 _LAW_HEIGHT = 3.6
 
@@ -473,13 +476,15 @@ def _strip_above(
 
 
 def plot_comparison(
-    comparisons: Iterable[Comparison], ax: Axes | None = None, naming: Naming | None = None
+    comparisons: Iterable[Comparison],
+    ax: Axes | None = None,
+    naming: Naming | None = None,
+    most: int = ROWS_OF_A_PAGE,
 ) -> Axes:
     """Difference of estimate and prediction, in tolerances; agreement lies between -1 and 1.
 
-    Judged rows, each number once, bounds only where violated; above 24 rows the largest
-    differences. Bars are two standard errors to each side; an arrow stands for a difference
-    beyond the axis.
+    Judged rows, each number once, bounds only where violated; of many the largest differences.
+    Bars are two standard errors to each side; an arrow stands for a difference beyond the axis.
 
     Parameters
     ----------
@@ -488,6 +493,8 @@ def plot_comparison(
         Where to draw; a new figure of the height needed otherwise.
     naming : callable, optional
         How subjects are shown (`crawlsim.summary.naming_of`); by default as they are.
+    most : int
+        Rows that are shown.
 
     Raises
     ------
@@ -499,7 +506,7 @@ def plot_comparison(
     if not every:
         raise ValueError("there is no difference to draw")
     sizes = [-abs(row.estimated - row.predicted) / row.tolerance for row in every]
-    largest = np.sort(np.argsort(sizes, kind="stable")[:_MOST_ROWS])
+    largest = np.sort(np.argsort(sizes, kind="stable")[:most])
     rows = [every[n] for n in largest]
     label = "(simulation − prediction) / tolerance"
     if len(rows) < len(every):

@@ -316,6 +316,10 @@ def test_conditions_of_many_formulas_fill_a_screen_at_most(crawlsim: Any) -> Non
     [
         (["M/M/1/K"], "kleinrock1975 section 3.6", {"talim2001 section 4", "talim2001 (9)"}),
         (["m/d/1/k"], "courtois1971 embedded chain, with timers", set()),
+        (["M/D/1/6"], "courtois1971 embedded chain, with timers", set()),
+        (["M/M/1/5+M"], "avrachenkov2011 section 3, one phase", {"avrachenkov2011 Theorem 3"}),
+        (["M/M/1/1"], "pipeline no waiting place", set()),
+        (["M/M/3/3"], "kleinrock1975 section 3.5, Erlang B", set()),
         (["Erlang", "b"], "kleinrock1975 section 3.5, Erlang B", set()),
         (["cyclic constant"], "coffman1998 (3), robots in step", set()),
         (["Machine repair"], "talim2001 (8)", {"talim2001 (5)"}),

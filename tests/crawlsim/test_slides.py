@@ -82,6 +82,18 @@ def test_a_check_draws_each_of_its_figures(
     assert all((slides / name).read_bytes() == content for name, content in before.items())
 
 
+def test_many_differences_are_no_smaller_on_a_slide(
+    crawlsim: Any, scenario_file: str, tmp_path: Path
+) -> None:
+    slides = tmp_path / "slides"
+    crawlsim("check", scenario_file, *SHORT, "--figures", str(slides))
+    text = (slides / "queue-differences.svg").read_text()
+    (shown,) = re.findall(r"10 largest of (\d+)", text)
+    assert int(shown) > 10
+    width = re.search(r'viewBox="0 0 (\S+) ', text).group(1)
+    assert float(width) <= 1.1 * 8 * 72
+
+
 def test_a_sweep_draws_each_measure_by_itself(
     crawlsim: Any, scenario_file: str, tmp_path: Path
 ) -> None:
