@@ -32,7 +32,7 @@ def command_pages() -> dict[str, str]:
 
 
 def _page(name: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=f"crawlsim {name}")
+    context = click.Context(command, info_name=f"crawlsim {name}", **command.context_settings)
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     options = [each for each in command.params if isinstance(each, click.Option)]
     rows = [[_option(each), plain(each.help or "")] for each in options]
