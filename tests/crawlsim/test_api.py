@@ -176,7 +176,7 @@ def test_sim_takes_what_a_user_has() -> None:
     tables |= {"robots": {"available": 1, "access_time": {"exponential": {"rate": 0.8}}}}
     tables |= {"buffer": {"waiting_places": 1, "service": {"exponential": {"rate": 1.0}}}}
     assert sim.run(tables).scenario == "mine"
-    assert sim.run_to_precision("one-robot", 0.1, engine="simpy").scenario == "one-robot"
+    assert sim.run_to_precision("one-robot", 0.1).scenario == "one-robot"
     with pytest.raises(TypeError, match=r"7 is not a Scenario; scenarios\.load"):
         sim.run(7)  # type: ignore[arg-type]
 
