@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from crawlsim.report.drawing import THEORY, axes_for, dress, legend_above, plain, svg_text
 from crawlsim.report.words import name_of, of_entry, value_in_words, with_unit
@@ -76,7 +75,7 @@ def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) ->
     places = _places([row[entry] for rows in simulated for row in rows])
     dense = any(len(one) > len(cells) for one, cells in zip(mine, simulated, strict=True))
     joined = dense or _are_all_whole(places)
-    drawn: dict[bytes, str] = {}
+    alike: dict[bytes, list[str]] = {}
     for curve, unordered, cells in zip(curves, mine, simulated, strict=True):
         place = _places([row[entry] for row in unordered]) if joined else places
         rows = sorted(unordered, key=lambda row: place[text_of(row[entry])])
@@ -86,12 +85,17 @@ def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) ->
         mark = "_" if not joined or (not dense and np.isnan(theory).any()) else "none"
         line = curve.line if joined else "none"
         ax.plot(x, theory, color=curve.colour, lw=1.2, ls=line, marker=mark, ms=16)
-        _say_if_alike(ax, drawn, theory, curve.name)
+        if np.isfinite(theory).any():
+            alike.setdefault(np.round(theory, 12).tobytes(), []).append(curve.name)
         y = [row["estimate"] for row in cells]
         half = np.nan_to_num([[abs(row[end] - row["estimate"]) for row in cells] for end in _ENDS])
         style: Any = {"fmt": curve.marker, "ms": 4, "lw": 1.2, "color": curve.colour}
         at = [places[text_of(row[entry])] for row in cells]
         ax.errorbar(at, y, yerr=half, label=curve.name or None, **style)
+    on_one_line = "; ".join(", ".join(names) for names in alike.values() if len(names) > 1)
+    if on_one_line:
+        words = _wrapped(f"the same line: {on_one_line}", _ROOM)
+        ax.set_title(words, fontsize=8.5, loc="left", color="#333333")
     _set_ticks(ax, list(map(words_of, places)))
     dress(ax, _wrapped(of_entry(entry, unit), _LABEL), _wrapped(with_unit(*key, unit), _LABEL))
 
@@ -100,18 +104,6 @@ def _are_all_whole(places: Mapping[str, float]) -> bool:
     """Whether the values are whole numbers without one left out between them."""
     whole = all(re.fullmatch(r"[+-]?\d+", value) for value in places)
     return whole and all(b - a == 1 for a, b in pairwise(sorted(places.values())))
-
-
-def _say_if_alike(
-    ax: Axes, drawn: dict[bytes, str], theory: NDArray[np.float64], name: str
-) -> None:
-    """Say below the title which lines lie on each other."""
-    known = np.isfinite(theory)
-    other = drawn.setdefault(np.where(known, np.round(theory, 12), -1.0).tobytes(), name)
-    if name and other != name and known.any():
-        said = ax.get_title(loc="left")
-        words = f"{said}, {name}" if said else f"the same line: {other}, {name}"
-        ax.set_title(words, fontsize=8.5, loc="left", color="#333333")
 
 
 def _places(values: Sequence[Any]) -> dict[str, float]:

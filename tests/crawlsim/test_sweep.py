@@ -283,9 +283,12 @@ def test_curves_that_lie_on_each_other_are_said() -> None:
     rows = [
         {**row(place, 0.5, value), "seed": seed}
         for place in ("1", "2")
-        for seed, value in (("7", 0.5), ("8", 0.5), ("9", 0.6))
+        for seed, value in (("7", 0.5), ("8", 0.5), ("9", 0.6), ("10", 0.6), ("11", 0.7))
     ]
-    assert drawn(rows, ["places", "seed"]).axes[0].get_title(loc="left") == "the same line: 7, 8"
+    assert (
+        drawn(rows, ["places", "seed"]).axes[0].get_title(loc="left")
+        == "the same line: 7, 8; 9, 10"
+    )
 
 
 @pytest.mark.parametrize(
