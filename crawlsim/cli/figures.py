@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from crawlsim.report.drawing import Drawing
 
 _OPTION = "--figures"
+_FORMAT = "svg"
 
 
 def claim_figures(
-    folder: str | None, drawn_as: str, *, force: bool, beside: str | None = None
+    folder: str | None, drawn_as: str | None, *, force: bool, beside: str | None = None
 ) -> None:
     """Refuse a folder in which figures would replace what is not ours, before any work.
 
@@ -32,8 +33,8 @@ def claim_figures(
     ----------
     folder : str or None
         As given; None asks for no figures.
-    drawn_as : str
-        The format.
+    drawn_as : str or None
+        The format; None is that of the figures of a page.
     force : bool
     beside : str, optional
         The folder of ``--out``, which has a provenance of its own.
@@ -43,17 +44,19 @@ def claim_figures(
     ScenarioError
     """
     if folder is None:
+        if drawn_as is not None:
+            raise ScenarioError("--format", drawn_as, f"needs {_OPTION}")
         return
     place = place_of(folder)
     if beside is not None and place.resolve() == place_of(beside).resolve():
         raise ScenarioError(_OPTION, folder, "is the folder of --out; give another one")
-    there = [each.name for each in place.glob(f"*.{drawn_as}")] if place.is_dir() else []
+    there = [each.name for each in place.glob(f"*.{drawn_as or _FORMAT}")] if place.is_dir() else []
     own_folder(folder, there, force=force, option=_OPTION)
 
 
 def write_figures(
     folder: str | None,
-    drawn_as: str,
+    drawn_as: str | None,
     drawings: Callable[[], Iterable[tuple[str, Drawing]]],
     runs: Sequence[Mapping[str, Any]],
     *,
@@ -65,8 +68,8 @@ def write_figures(
     ----------
     folder : str or None
         None asks for no figures.
-    drawn_as : str
-        The format.
+    drawn_as : str or None
+        As of `claim_figures`.
     drawings : callable
         Gives the names of scenarios and their drawings.
     runs : sequence of mapping
@@ -79,6 +82,7 @@ def write_figures(
 
     from crawlsim.report.drawing import as_slide
 
+    drawn_as = drawn_as or _FORMAT
     files: dict[str, bytes] = {}
     shown = []
     for scenario, drawing in drawings():

@@ -132,7 +132,7 @@ def optimize(
     out: str | None,
     figure: str | None,
     figures: str | None,
-    drawn_as: str,
+    drawn_as: str | None,
     report: str | None,
     force: bool,
     **where: Any,
@@ -252,7 +252,7 @@ def _best(
 def _claimed(
     files: Mapping[str, str | None],
     figures: str | None,
-    drawn_as: str,
+    drawn_as: str | None,
     target: str,
     scenarios: Sequence[Scenario],
     force: bool,

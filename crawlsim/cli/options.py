@@ -119,10 +119,9 @@ SLIDES = (
     option("--figures DIR", "Draw each figure into a file of its own, in the shape of a slide."),
     option(
         "--format F",
-        "Of these figures: svg, png or pdf.",
+        "Of these figures: svg, the default, png or pdf.",
         "drawn_as",
         type=click.Choice(("svg", "png", "pdf")),
-        default="svg",
     ),
 )
 """Pictures to be shown, not read."""
@@ -188,7 +187,7 @@ class RunOptions:
     cluster: str | None = None
     out: str | None = None
     figures: str | None = None
-    drawn_as: str = "svg"
+    drawn_as: str | None = None
     force: bool = False
     precision: float | None = None
     measures: tuple[str, ...] = ()

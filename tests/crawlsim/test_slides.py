@@ -133,6 +133,8 @@ def test_a_foreign_picture_and_the_folder_of_out_are_refused_before_any_work(
     code, said = crawlsim(command, scenario_file, *vary, "--figures", str(slides))
     assert (code, "holiday.svg there was not written by crawlsim" in said) == (2, True)
     assert said.startswith("crawlsim: --figures = ")
+    code, said = crawlsim(command, scenario_file, *vary, "--format", "png")
+    assert (code, "--format" in said, "needs --figures" in said) == (2, True, True)
     both = ["--out", str(tmp_path / "x"), "--figures", str(tmp_path / "y/../x")]
     code, said = crawlsim(command, scenario_file, *vary, *both)
     assert (code, "is the folder of --out" in said) == (2, True)
