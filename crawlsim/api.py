@@ -268,7 +268,7 @@ def run(
         Where the replications run; default: this process.
     precision : float or Precision, optional
         Replications are added until the half-widths of the 95 % intervals are below this share of
-        the estimates.
+        the estimates; ``sim.Precision(0.01, ["loss_probability"])``: of that measure.
     pages : path, optional
         A .parquet file, for the rows of all pages.
 
