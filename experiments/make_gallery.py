@@ -76,7 +76,7 @@ def picture_of(scenario: Scenario) -> Axes:
         return plot_page_set(results, predictions)
     first = scenario.judged[0]
     if first in BY_SUBJECT or "level_probability" not in measures:
-        return plot_measure(results, predictions, first, scenario.time_unit)
+        return plot_measure(results, scenario, predictions, course_of(scenario).course, first)
     return plot_levels(results, predictions)
 
 
