@@ -89,7 +89,13 @@ class Solution:
         LookupError
             If there is none, with what there is.
         """
-        return _found(self.predictions, self.scenario, "prediction", measure, subject)
+        why = self._why_none(measure)
+        return _found(self.predictions, self.scenario, "prediction", measure, subject, why)
+
+    def _why_none(self, measure: str) -> str:
+        from crawlsim.summary import without_quantiles
+
+        return without_quantiles(self.not_applicable) if measure == "sojourn_quantile" else ""
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each prediction, and what its formula is called."""
@@ -209,7 +215,8 @@ class Check:
         LookupError
             If there is none, with what there is.
         """
-        return _found(self.comparisons, self.results.scenario, "comparison", measure, subject)
+        why = self.solution._why_none(measure)
+        return _found(self.comparisons, self.results.scenario, "comparison", measure, subject, why)
 
     def plot(self, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Differences of estimates and predictions, in tolerances (`plot_comparison`).
@@ -261,7 +268,7 @@ def run(
         Where the replications run; default: this process.
     precision : float or Precision, optional
         Replications are added until the half-widths of the 95 % intervals are below this share of
-        the estimates.
+        the estimates; ``sim.Precision(0.01, ["loss_probability"])``: of that measure.
     pages : path, optional
         A .parquet file, for the rows of all pages.
 
@@ -775,7 +782,9 @@ def _decided(system: System) -> Scenario:
 Said = TypeVar("Said", Prediction, Comparison)
 
 
-def _found(rows: Sequence[Said], scenario: str, what: str, measure: str, subject: Subject) -> Said:
+def _found(
+    rows: Sequence[Said], scenario: str, what: str, measure: str, subject: Subject, why: str
+) -> Said:
     """The row of a measure: an exact one if there is one, of the most special formula."""
     mine = [row for row in rows if (row.measure, row.subject) == (measure, subject)]
     if not mine:
@@ -784,5 +793,5 @@ def _found(rows: Sequence[Said], scenario: str, what: str, measure: str, subject
             subjects = known.setdefault(row.measure, [])
             if row.subject not in subjects:
                 subjects.append(row.subject)
-        raise LookupError(absent(scenario, what, measure, subject, known))
+        raise LookupError(absent(scenario, what, measure, subject, known, why))
     return min(mine, key=lambda row: (row.kind != "exact", place_of(row.source)))

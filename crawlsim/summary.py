@@ -18,7 +18,7 @@ from scenarios.sections import PageSize
 from scenarios.text import shortened, units, visible
 
 if TYPE_CHECKING:
-    from analytic import Comparison
+    from analytic import Comparison, NotApplicable
 
 _LONGEST_NAME = 60
 _WORST = 3
@@ -63,6 +63,12 @@ def without_formula(comparisons: Iterable[Comparison], verdict: str) -> str:
     unknown = [row for row in comparisons if row.verdict == verdict and math.isnan(row.predicted)]
     names = ", ".join(dict.fromkeys(row.measure for row in unknown))
     return f"no formula predicts {names}" if names else ""
+
+
+def without_quantiles(others: Iterable[NotApplicable]) -> str:
+    """Why quantiles have no exact value: what rules out the nearest formula."""
+    near = (each for each in others if each.quantity.startswith("quantiles of the sojourn time"))
+    return next((f"no exact sojourn_quantile: {each.reason}" for each in near), "")
 
 
 def alike(

@@ -29,8 +29,17 @@ _WORDS = {
     "too_short": "must not be empty",
 }
 
-_SYNONYMS = {"indexers": "servers", "weights": "probabilities"}
+_SYNONYMS = {
+    "K": "waiting_places",
+    "capacity": "waiting_places",
+    "indexers": "servers",
+    "quantiles": "sojourn_quantiles",
+    "weights": "probabilities",
+}
 """Keys that are meant by others, where these are not known."""
+
+_COUNTED_OTHERWISE = dict.fromkeys(("K", "capacity"), " those in service are not counted there")
+"""Where the value that was meant is another one, too."""
 
 _BOUNDS = {
     "greater_than_equal": ("ge", ">="),
@@ -152,7 +161,8 @@ def _suggestion(path: str, model: type[BaseModel]) -> str:
     place = section if section in places[near] else places[near][0]
     if (place, near) == (section, key):
         return "; it does not go with the other keys that are given"
-    return f"; did you mean {near} {f'in [{place}]' if place else 'at the top of the file'}?"
+    note = _COUNTED_OTHERWISE.get(key, "") if near == meant else ""
+    return f"; did you mean {near} {f'in [{place}]' if place else 'at the top of the file'}?{note}"
 
 
 def _known_keys(model: type[BaseModel], section: str) -> Iterator[tuple[str, str]]:

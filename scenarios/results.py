@@ -316,6 +316,7 @@ def absent(
     measure: str,
     subject: Subject,
     known: Mapping[str, Sequence[Subject]],
+    why: str = "",
 ) -> str:
     """That there is no such number, and what there is instead.
 
@@ -326,10 +327,15 @@ def absent(
     measure, subject
         What was asked for.
     known : mapping measure -> sequence of subjects
+    why : str, optional
+        Why there is none, where that is known.
     """
     if measure not in known:
         every = ", ".join(map(_with_subjects, known, known.values())) or "none"
-        how = _ASKED_FOR.get(measure) or nearest(measure, known)
+        how = f" ({why})" if why else _ASKED_FOR.get(measure) or nearest(measure, known)
+        name, _, own = measure.partition(" ")
+        if own and name in known:
+            how = f" (write {name!r} and its subject as two arguments)"
         return f"{owner} has no {what} of {measure!r}{how}; it has {every}"
     own = _with_subjects(measure, known[measure])
     if subject is None:

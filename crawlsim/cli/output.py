@@ -21,7 +21,14 @@ from rich.table import Table
 from analytic.index.names import called, citation_of, cited, place_of
 from crawlsim.cli.streams import stage
 from crawlsim.cli.tables import PARTS, ShownConsole, new_table, show_table
-from crawlsim.summary import TOO_RARE, alike, naming_of, without_formula, worst_pages
+from crawlsim.summary import (
+    TOO_RARE,
+    alike,
+    naming_of,
+    without_formula,
+    without_quantiles,
+    worst_pages,
+)
 from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, tail_lines, without_variance
@@ -272,13 +279,10 @@ def titled(scenario: Scenario, changes: Sequence[str]) -> str:
 def quantile_lines(
     scenario: Scenario, predictions: Iterable[Prediction], others: Iterable[NotApplicable]
 ) -> Iterator[str]:
-    """Why quantiles that were asked for have no exact value: what rules out the nearest formula."""
+    """Why quantiles that were asked for have no exact value, where they have none."""
     asked = scenario.buffer is not None and scenario.buffer.sojourn_quantiles
-    if not asked or any(each.measure == "sojourn_quantile" for each in predictions):
-        return
-    near = (each for each in others if each.quantity.startswith("quantiles of the sojourn time"))
-    for nearest in islice(near, 1):
-        yield f"no exact sojourn_quantile: {nearest.reason}"
+    if asked and all(each.measure != "sojourn_quantile" for each in predictions):
+        yield from filter(None, [without_quantiles(others)])
 
 
 def infinite_record(scenario: Scenario) -> dict[str, Any]:

@@ -160,6 +160,8 @@ def test_every_finder_says_what_there_is() -> None:
             LookupError, match=r"did you mean loss_probability\?\); it has .*level_"
         ):
             finder.find("los_probability")
+        with pytest.raises(LookupError, match=r"write 'sojourn_time' and its subject as two arg"):
+            finder.find("sojourn_time served")
     assert check.find("loss_probability").kind == "exact"
     assert check.solution.find("loss_probability").source == "kleinrock1975 section 3.6"
     for frame in (check.to_frame(), check.solution.to_frame()):
@@ -169,6 +171,19 @@ def test_every_finder_says_what_there_is() -> None:
     with pytest.raises(KeyError, match=r"did you mean loss_probability.*sojourn_time \('served'"):
         check.results.replications["los_probability", None]
     assert check.results.replications["loss_probability"]  # type: ignore[index]
+
+
+def test_a_quantile_that_was_asked_for_is_refused_with_what_rules_it_out() -> None:
+    """Not with the advice to ask for it."""
+    asked = {"buffer.service": {"deterministic": {"value": 1.0}}, "buffer.sojourn_quantiles": [0.5]}
+    check = crawlsim.check(quick("one-robot").with_(asked), replications=2)
+    for finder in (check.solution, check):
+        with pytest.raises(
+            LookupError, match=r"not of phase type \(deterministic\)\); it has"
+        ) as e:
+            finder.find("sojourn_quantile", "served 0.5")
+        assert "asks for" not in str(e.value)
+    assert check.results.find("sojourn_quantile", "served 0.5").estimate > 0
 
 
 def test_sim_takes_what_a_user_has() -> None:

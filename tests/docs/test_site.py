@@ -33,7 +33,7 @@ from analytic.index.notation import NOTATION
 from crawlsim.cli.loading import load_scenarios
 from crawlsim.cli.program import commands
 from experiments import make_how_to_pictures as how_to
-from experiments.make_gallery import DIGESTS, FOLDER, digest_of
+from experiments.make_gallery import DIGESTS, FOLDER, digest_of, picture_of
 from experiments.store_notebooks import all_notebooks
 from papers.rows import TITLES
 from scenarios import MEASURES, library_names, load, schema
@@ -157,6 +157,11 @@ def test_every_scenario_has_a_page_and_a_picture_of_its_present_file() -> None:
         assert f"scenario-{name}" in labels()
         assert (FOLDER / f"{name}.png").exists(), name
         assert made_of[name] == digest_of(name), f"{name}: python -m experiments.make_gallery"
+
+
+def test_the_gallery_draws_a_measure_whose_subjects_tell_most() -> None:
+    ax = picture_of(load("sojourn-quantiles", {"run.replications": 2}))
+    assert ax.get_ylabel() == "sojourn quantile (time unit)"
 
 
 def test_every_page_of_the_how_to_has_a_picture_of_its_command_or_a_reason() -> None:

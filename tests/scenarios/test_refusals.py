@@ -247,6 +247,17 @@ def test_numbers_by_class_are_shown_as_the_file_has_them() -> None:
         ({"buffer.sojourn_quantiles": [95.0]}, "quantiles[0]", "must be < 1; 95 % is 0.95"),
         ({"buffer.service": {"gamma": {"mean": 1, "sd": 0}}}, "sd", "write deterministic = {"),
         ({"buffer.indexers": 3}, "buffer.indexers", "did you mean servers in [buffer]?"),
+        ({"buffer.K": 3}, "buffer.K", "those in service are not counted there"),
+        (
+            {"buffer.capacity": 3},
+            "buffer.capacity",
+            "did you mean waiting_places in [buffer]? those in service are not counted there",
+        ),
+        (
+            {"buffer.quantiles": [0.5]},
+            "buffer.quantiles",
+            "did you mean sojourn_quantiles in [buffer]?",
+        ),
         (
             {"buffer.service": {"mixture": {"weights": [0.5, 0.5], "of": []}}},
             "mixture.weights",
