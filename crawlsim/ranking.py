@@ -126,6 +126,25 @@ def rows_in(record: Record) -> dict[Key, Row]:
     return rows
 
 
+def without_effect(grid: Sequence[Cell], records: Sequence[Record]) -> list[str]:
+    """The varied entries that change no number of any cell: another entry may overrule them."""
+    numbers = [
+        tuple((row.measure, row.subject, repr(row.estimate)) for row in rows_in(record).values())
+        for record in records
+    ]
+    found = []
+    for key in grid[0].varied:
+        seen: dict[str, set[Any]] = {}
+        for cell, own in zip(grid, numbers, strict=True):
+            others = {name: value for name, value in cell.varied.items() if name != key}
+            seen.setdefault(repr(others), set()).add(own)
+        if len({value_text(cell.varied[key]) for cell in grid}) > 1 and all(
+            len(each) == 1 for each in seen.values()
+        ):
+            found.append(key)
+    return found
+
+
 def formulas_between(
     grid: Sequence[Cell], keys: Sequence[Key], seconds: float = _PATIENCE
 ) -> list[dict[str, Any]]:

@@ -58,6 +58,7 @@ from crawlsim.ranking import (
     indifference_of,
     ranked,
     rows_in,
+    without_effect,
 )
 from crawlsim.summary import PageName, naming_of, page_of
 from scenarios import Scenario, ScenarioError, dumps
@@ -305,6 +306,7 @@ def sweep(
         files = CellFiles(options.out, identity, grid)
     require = goal.require if goal else None
     records = cell_records(scenario.name, grid, options, files, require)
+    _warn_of_what_is_overruled(scenario.name, grid, records)
     best = _best(goal, grid, records, surely, rule, options, files) if goal else None
     only = options.measures or ((bound.text.split(" ")[0],) if bound else ())
     swept = Swept(scenario, grid, records, best, only)
@@ -329,6 +331,11 @@ def sweep(
     if goal is not None:
         missing = goal.missed + "; crawlsim solve says why" * goal.is_predicted
         click.echo(best.sentence if best else missing)
+
+
+def _warn_of_what_is_overruled(name: str, grid: Sequence[Cell], records: Sequence[Record]) -> None:
+    for key in without_effect(grid, records):
+        warn(f"{name}: {key} changes no number here; does another entry overrule it?")
 
 
 def _best(

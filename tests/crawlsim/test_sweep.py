@@ -576,3 +576,14 @@ def test_an_entry_of_an_intervention_is_varied(crawlsim: Any) -> None:
     code, out, err = crawlsim(*sweep, "--vary", "interventions.2.robots=1,2")
     assert (code, out) == (2, "")
     assert "interventions[2].at" in err
+
+
+def test_an_entry_that_another_one_overrules_is_told(
+    capsys: pytest.CaptureFixture[str], scenario_file: str
+) -> None:
+    more = ("--set", "robots.available=4", "--set", "activation.static=1")
+    vary = ("--vary", "robots.available=2,3", "--vary", "buffer.waiting_places=1,2")
+    code, _, said = sweep(capsys, scenario_file, *more, *vary)
+    assert code == 0
+    assert said.count("changes no number here") == 1
+    assert "robots.available changes no number here" in said
