@@ -165,6 +165,8 @@ def plot_obsolescence_rates(
         whole_numbers(ax.xaxis)
         if len(place) <= _FEW_PAGES:
             ax.set_xlim(-0.5, len(place) - 0.5)
+        if len(place) == 1:
+            ax.set_xticks([0])
     elif place.min() > 0 and place.max() > 20 * place.min():
         logarithmic(ax, "x")
     legend_above(ax)
