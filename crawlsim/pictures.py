@@ -138,7 +138,7 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
             for name, subject, row in zip(names, subjects, self.to_dict("records"), strict=True)
             if name == each
         ]
-        if across == self.varied[0] and any(row["predicted"] == row["predicted"] for row in rows):
+        if across == self.varied[0] and any(pd.notna(row["predicted"]) for row in rows):
             rows += formulas_between(self.grid, [keys_of[name] for name in wanted])
         rows = [
             row

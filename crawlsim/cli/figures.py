@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ def claim_figures(
     folder : str or None
         As given; None asks for no figures.
     drawn_as : str or None
-        The format; None is that of the figures of a page.
+        The format, by default SVG.
     force : bool
     beside : str, optional
         The folder of ``--out``, which has a provenance of its own.
@@ -88,7 +89,8 @@ def write_figures(
     for scenario, drawing in drawings():
         figure = drawing.ax.get_figure(root=True)
         assert isinstance(figure, Figure)
-        name = f"{scenario}-{drawing.name}.{drawn_as}".replace("_", "-")
+        # A name of a user's own, such as that of a class of robots, may hold any letter.
+        name = f"{scenario}-{re.sub(r'[^A-Za-z0-9.]+', '-', drawing.name)}.{drawn_as}"
         files[name] = figure_bytes(as_slide(figure), f".{drawn_as}")
         shown.append(f"{name}: {drawing.caption}")
     record = partial(provenance, runs, {"figures": folder, "format": drawn_as})

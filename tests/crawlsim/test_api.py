@@ -311,6 +311,8 @@ def test_a_sweep_draws_a_measure_over_any_of_its_entries() -> None:
     with pytest.raises(ValueError, match=r"served, loss_probability have different units: time"):
         swept.plot(["sojourn_time served", "loss_probability"])
     assert type(mine) is pd.DataFrame
+    unsolved = crawlsim.sweep(quick("one-robot"), grid, exact=False).plot("sojourn_time served")
+    assert {each for each in marks_of(unsolved) if np.isfinite(each)} == {*mine.estimate}
 
 
 def test_a_notebook_shows_tables_whose_words_are_no_markup() -> None:

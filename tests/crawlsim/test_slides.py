@@ -156,3 +156,14 @@ def test_what_optimize_cannot_write_is_refused(
     code, text = crawlsim("optimize", "optimal-thresholds", "--target", "threshold", *asked)
     assert (code, said in text) == (2, True)
     assert not [*tmp_path.iterdir()]
+
+
+def test_names_that_differ_in_a_dash_have_files_of_their_own(crawlsim: Any, tmp_path: Path) -> None:
+    files = []
+    for name in ("my_queue", "my-queue"):
+        files.append(str(tmp_path / f"{name}.toml"))
+        Path(files[-1]).write_text(dumps(queue({"name": name})))
+    slides = tmp_path / "slides"
+    assert crawlsim("run", *files, *SHORT, "--figures", str(slides))[0] == 0
+    drawn = {"my_queue-levels.svg", "my-queue-levels.svg"}
+    assert names_in(slides) == drawn | {"provenance.json"}
