@@ -165,6 +165,7 @@ def formulas_between(
         the entry is not a number, or time is up.
     """
     from analytic import exact_values, resolve
+    from analytic.machinery.refusal import NoAnswerError
 
     entry, *_ = grid[0].varied
     values = [cell.varied[entry] for cell in grid]
@@ -176,7 +177,7 @@ def formulas_between(
         for value in _values_between(values):
             if time.monotonic() > begin + seconds:
                 return []
-            with suppress(ScenarioError):
+            with suppress(ScenarioError, NoAnswerError):
                 exact = exact_values(resolve(cell.scenario.with_(entry, value)))
                 numbers = {"estimate": None, "low": None, "high": None}
                 rows += [

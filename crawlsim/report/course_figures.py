@@ -92,10 +92,10 @@ def plot_course(
         style: Any = {"color": THEORY, "lw": 1.2, "label": "theory"}
         if measure in _OVER_INTERVALS:
             ax.step(np.append(0.0, at), np.append(line[0], line), where="pre", **style)
-        elif theory is None:
-            ax.plot(at, line, **style)
-        else:
+        elif theory is not None and (measure, None) in theory.columns:
             ax.plot(theory.times, theory.columns[measure, None], **style)
+        else:  # of very many pages fewer times are known
+            ax.plot(at, line, **style)
     some = slice(None, None, -(-len(times) // _MOST_POINTS))
     widths = np.nan_to_num(np.array([estimate - low, high - estimate])[:, some])
     ax.errorbar(

@@ -18,11 +18,12 @@ from systems import queue
 
 import sim
 from analytic import exact_values
+from analytic.machinery.refusal import NoAnswerError
 from crawlsim.cli import main
 from crawlsim.ranking import formulas_between
 from crawlsim.report.sweep_figures import curves_of, plot_heat_map, sweep_figure
 from crawlsim.report.words import of_entry
-from scenarios import ScenarioError, dumps, load, schema
+from scenarios import Scenario, ScenarioError, dumps, load, schema
 from scenarios.files import parse_value, value_text
 from sim.sweep import cells, parse_vary, split_values
 
@@ -277,6 +278,17 @@ def test_formulas_between_cells_are_exact_and_whole_between_whole_numbers() -> N
     assert {each["run.seed"] for each in close} == {1, 2}
     assert formulas_between(cells(scenario, {"buffer.when_full": ["lose-new"]}), keys) == []
     assert formulas_between(grid, keys, seconds=0.0) == []
+
+
+def test_where_there_is_no_answer_between_cells_the_line_has_a_gap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none(_: Scenario) -> Scenario:
+        raise NoAnswerError("no rule keeps the bound")
+
+    grid = cells(load("one-robot"), {"buffer.waiting_places": [1, 4]})
+    monkeypatch.setattr("analytic.resolve", none)
+    assert formulas_between(grid, [("loss_probability", None)]) == []
 
 
 def test_curves_that_lie_on_each_other_are_said() -> None:
