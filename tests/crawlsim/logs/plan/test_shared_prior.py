@@ -21,6 +21,7 @@ from crawlsim.logs.fit.shared_prior import (
     means_of_folders,
     posterior,
     rate_grid,
+    rates_given_means,
     sharpened,
 )
 from crawlsim.logs.plan.planning import forecast_of, stale_share
@@ -42,6 +43,18 @@ def test_the_likelihood_is_that_of_censored_poisson_changes() -> None:
         seen = np.outer(grid, gaps.length[own])
         each = np.where(gaps.changed[own], np.log(-np.expm1(-seen)), -seen)
         np.testing.assert_allclose(logs[page], each.sum(axis=1), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("finer", [1, 4])
+def test_rates_given_a_mean_are_cells_of_a_gamma_law(finer: int) -> None:
+    """Cells end half a step of 0.2 from the points; the first begins at 0."""
+    points, shape = 60, 0.75
+    edges = np.exp(0.2 * (np.arange(points + 1) - 0.5))
+    edges[0] = 0.0
+    for number, row in enumerate(rates_given_means(shape, points, finer)):
+        mean = np.exp(0.2 * number / finer)
+        cells = np.diff(stats.gamma.cdf(edges, shape, scale=mean / shape))
+        np.testing.assert_allclose(row, cells / cells.sum(), rtol=1e-5, atol=1e-13)
 
 
 def test_windows_hold_the_gaps_that_begin_in_them() -> None:
