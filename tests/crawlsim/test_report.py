@@ -546,6 +546,7 @@ def _texts(ax: Axes) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "rows"),
     [
+        ("batches-that-fit", ["active"]),
         ("talim-switching", ["target"]),
         ("good-and-bad-network", ["state 0", "state 1"]),
         (
@@ -560,6 +561,9 @@ def test_a_rule_is_a_map_of_its_numbers_by_level(name: str, rows: list[str]) -> 
     ax = report.plot_rule(scenario)
     assert [label.get_text() for label in ax.get_yticklabels()] == rows
     written = np.array(_texts(ax)).reshape(len(rows), -1)
+    if name == "batches-that-fit":
+        assert ax.get_title(loc="left") == "active robots"
+        assert written.tolist() == [["2", "2", "2", "1", "2", "1", "1"]]
     if name == "talim-switching":
         assert written.tolist() == [[str(n) for n in scenario.activation.targets[0]]]  # type: ignore[union-attr]  # it switches
     if name == "pause-for-large-pages":
