@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import linalg, optimize
 
-from crawlsim.logs.fit import page_changes
+from crawlsim.logs.fit import page_changes, source_changes
 from crawlsim.logs.fit.batches import batches_of
 from crawlsim.logs.fit.crawl_logs import fit_crawls
 from crawlsim.logs.fit.gap_likelihood import log_likelihood_of_gaps
@@ -132,6 +135,22 @@ def test_a_clock_of_days_hides_changes_and_ends_a_day_later(
     assert expected(np.array([101.0, 150.0])) == pytest.approx([12.0, 12.0])  # type: ignore[operator]
     per_day = {number: -np.log(1.0 - (number - 1) / 100) for number in (3, 9)}
     assert clock.expected == pytest.approx((3 * per_day[3] + 9 * per_day[9]) / 12)
+
+
+def test_bursts_of_a_source_are_sought_in_one_period_in_four_and_in_thirteen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a week: in weeks, in months and in quarters."""
+    seen: list[Sequence[float]] = []
+
+    def noted(*given: Any, **_: object) -> Burstiness:
+        seen.append(given[3])
+        return Burstiness(np.empty(0), (), None, Clock(0.0, 0.0, 0))
+
+    monkeypatch.setattr(source_changes, "burstiness_of", noted)
+    updates = np.random.default_rng(1).uniform(0.0, 700.0, 500).tolist()
+    fit_source(trace_of("changes", updates, [0] * 500), Options(period=7.0))
+    assert seen == [[7.0, 28.0, 91.0]]
 
 
 def test_a_cycle_around_pages_is_an_access_of_each() -> None:
