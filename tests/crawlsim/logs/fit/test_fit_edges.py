@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.patches import StepPatch
 from scipy import linalg, optimize
 
 from crawlsim.logs.fit import page_changes, source_changes
@@ -20,6 +21,7 @@ from crawlsim.logs.fit.result import Options, rows_in_window
 from crawlsim.logs.fit.source_changes import fit_source, periodic_intensity
 from crawlsim.logs.fit.trace import Kind, Trace
 from crawlsim.logs.read.log import ChangeLog, NumberLog, VisitLog
+from crawlsim.report.fit_report import plot_intensity
 from experiments.windows import TrainAndTest
 
 
@@ -151,6 +153,20 @@ def test_bursts_of_a_source_are_sought_in_one_period_in_four_and_in_thirteen(
     updates = np.random.default_rng(1).uniform(0.0, 700.0, 500).tolist()
     fit_source(trace_of("changes", updates, [0] * 500), Options(period=7.0))
     assert seen == [[7.0, 28.0, 91.0]]
+
+
+def test_the_rate_of_a_source_is_drawn_piece_by_piece_with_its_mean() -> None:
+    """Of a week of seven days, ten updates on each of its first days and none on the last five."""
+    week = [0.0, *np.linspace(0.05, 1.95, 20)]
+    trace = trace_of("changes", [7.0 * n + time for n in range(10) for time in week], [0] * 210)
+    fit = fit_source(trace, Options(since="0", until="70", period=7.0, pieces=7))
+    ax = plot_intensity(fit)
+    band, rate = (patch.get_data() for patch in ax.patches if isinstance(patch, StepPatch))
+    assert rate.edges.tolist() == band.edges.tolist() == list(range(8))
+    assert rate.values.tolist() == fit.details.intensity.values.tolist()
+    assert band.baseline.tolist() == fit.details.intensity.low.tolist()
+    (line,) = ax.lines
+    assert line.get_label() == f"mean {fit.summary['changes'] / 70:.4g}"
 
 
 def test_a_cycle_around_pages_is_an_access_of_each() -> None:

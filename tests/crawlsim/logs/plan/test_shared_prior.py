@@ -25,7 +25,13 @@ from crawlsim.logs.fit.shared_prior import (
     sharpened,
 )
 from crawlsim.logs.plan.planning import forecast_of, stale_share
-from crawlsim.logs.read.gaps import Gaps, gaps_of_changes, gaps_of_visits, window_starts
+from crawlsim.logs.read.gaps import (
+    WINDOWS,
+    Gaps,
+    gaps_of_changes,
+    gaps_of_visits,
+    window_starts,
+)
 from crawlsim.logs.read.log import ChangeLog, VisitLog
 
 
@@ -190,7 +196,8 @@ def test_no_gap_of_change_times_straddles_a_cut() -> None:
 def test_the_windows_are_those_that_the_log_reaches(years: float, windows: int) -> None:
     gaps = gaps_in(np.full(3, 0.01) / DAY, 5)
     some = replace(gaps, begin=0.0, end=years * YEAR)
-    assert len(window_starts(some)) == windows
+    expected = [(years - each) * YEAR for each in WINDOWS[:windows]]
+    assert window_starts(some) == pytest.approx(expected)
 
 
 def test_the_tree_of_folders_and_hosts_is_summed_exactly() -> None:
