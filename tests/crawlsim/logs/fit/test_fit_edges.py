@@ -151,8 +151,10 @@ def test_bursts_of_a_source_are_sought_in_one_period_in_four_and_in_thirteen(
 
     monkeypatch.setattr(source_changes, "burstiness_of", noted)
     updates = np.random.default_rng(1).uniform(0.0, 700.0, 500).tolist()
-    fit_source(trace_of("changes", updates, [0] * 500), Options(period=7.0))
+    found = fit_source(trace_of("changes", updates, [0] * 500), Options(period=7.0))
     assert seen == [[7.0, 28.0, 91.0]]
+    assert found.system["probing"] == {"horizon": 28.0, "probes": 28, "policy": "threshold"}
+    assert found.system["run"] == {"replications": 4000}
 
 
 def test_the_rate_of_a_source_is_drawn_piece_by_piece_with_its_mean() -> None:
