@@ -77,9 +77,14 @@ def delivery_rates_at_levels(scenario: Scenario) -> Array:
 
 @premise
 def has_buffer(scenario: Scenario) -> str | None:
-    """Robots deliver to a buffer."""
+    """Robots, which never rest, deliver to a buffer."""
     has_both = scenario.buffer is not None and scenario.robots is not None
-    return None if has_both else "there is no [buffer]"
+    return never_resting(scenario) if has_both else "there is no [buffer]"
+
+
+def never_resting(scenario: Scenario) -> str | None:
+    """Robots never rest."""
+    return "robots rest while no page is due" if scenario.model.frontier is not None else None
 
 
 def fleet_of(scenario: Scenario) -> Fleet:

@@ -22,6 +22,12 @@ from sim.compiled_engine.course import (
     end_warmup_of_course,
     observe,
 )
+from sim.compiled_engine.frontier import (
+    begin_frontier,
+    earlier_of_frontier,
+    end_warmup_of_frontier,
+    finish_frontier,
+)
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.pages import change_after, close, end_warmup_of_pages, grow_older
 from sim.compiled_engine.robots import (
@@ -29,13 +35,16 @@ from sim.compiled_engine.robots import (
     await_event,
     begin_access,
     count_active,
+    dispatch,
+    find_due,
     follow_level,
     follow_phases,
     reconsider,
+    rest,
 )
 from sim.compiled_engine.service import is_over
 from sim.compiled_engine.speeds import next_query
-from sim.compiled_engine.world import FREE, JOINT, POLITE, SWITCHED, World
+from sim.compiled_engine.world import DUE, FREE, JOINT, POLITE, SWITCHED, World
 
 
 @kernel
@@ -76,10 +85,13 @@ def begin_changes(world: World, change: Any) -> None:
 @loop
 def begin_accesses(world: World, delivery: Any) -> None:
     """The first access of every robot, or the first event of joint deliveries."""
+    begin_frontier(world.frontier)
     if world.robots.state.kind == JOINT:
         await_event(world, delivery, 0.0)
     for robot in range(len(world.robots.robot)):
-        if world.robots.state.kind == POLITE:
+        if world.robots.state.kind == DUE:
+            rest(world.robots, robot)
+        elif world.robots.state.kind == POLITE:
             set_alarm(world.robots.ends, robot, 0.0)
         else:
             begin_access(world, 0.0, robot)
@@ -109,6 +121,8 @@ def happen(
         drop_obsolete(world, delivery, now)
     elif rank == rules.DELIVERY:
         arrive(world, change, delivery, service, now)
+    elif rank == rules.FALLS_DUE:
+        find_due(world, world.frontier, now)
     elif rank == rules.QUERY:
         answer(world, query, now)
     elif rank == rules.WARMUP:
@@ -144,6 +158,7 @@ def next_event(world: World) -> tuple[float, int]:
     if time < now:
         now = time
         rank = rules.DELIVERY
+    now, rank = earlier_of_frontier(world.frontier, world.hosts, now, rank)
     return first_of_others(world, now, rank)
 
 
@@ -190,6 +205,8 @@ def follow_state(world: World, delivery: Any, now: float) -> None:
         follow_level(world, delivery, now)
     elif world.robots.state.kind == FREE:
         follow_phases(world, now)
+    else:
+        dispatch(world, world.frontier, now)
 
 
 @inner
@@ -218,6 +235,7 @@ def end_warmup(world: World, now: float) -> None:
         end_warmup_of_buffer(world.buffer, world.service, now)
     if world.pages.state.known:
         end_warmup_of_pages(world.pages, now)
+    end_warmup_of_frontier(world.frontier, now)
     world.clients.state.queries = 0
     world.clients.state.stale = 0
 
@@ -228,6 +246,7 @@ def finish(world: World) -> None:
     now = world.run.horizon
     count_active(world.robots, now, 0)
     count_robots(world, world.course, now)
+    finish_frontier(world.frontier, now)
     for index in range(len(world.pages.page)):
         close(world.pages, world.pages.page[index], now)
     for index in range(len(world.pages.age)):

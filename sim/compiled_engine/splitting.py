@@ -25,8 +25,9 @@ from sim.compiled_engine.events import (
     next_event,
 )
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
+from sim.compiled_engine.records import record
 from sim.compiled_engine.replication import Replication
-from sim.compiled_engine.world import World, record
+from sim.compiled_engine.world import World
 
 _WORD = 8  # bytes
 
