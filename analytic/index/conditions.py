@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -196,7 +197,8 @@ def robots_unlike(scenario: Scenario) -> str | None:
 def every_access_delivers(scenario: Scenario) -> str | None:
     """No access fails."""
     fleet = scenario.model.fleet
-    fails = fleet is not None and fleet.failure_probability > 0
+    failing = fleet.failing if fleet else None
+    fails = failing is not None and (failing.probability > 0 or failing.timeout < math.inf)
     return "accesses may fail" if fails else None
 
 

@@ -132,7 +132,17 @@ def copy_into(array: Any, values: Any) -> None:
 def change_limit(world: World, course: Course | None, delivery: Any, now: float) -> None:
     """From now on other robots are active at each level; joint deliveries go on in another mode."""
     set_limit(world, course, now)
-    dispatch(world, world.frontier, now)
+    follow_limit(world, course, world.frontier, delivery, now)
+
+
+@inner
+def follow_limit(
+    world: World, course: Course | None, frontier: Frontier | None, delivery: Any, now: float
+) -> None:
+    """The robots hear that others are active."""
+    if frontier is not None:
+        dispatch(world, frontier, now)
+        return
     if course is not None and world.robots.state.kind == JOINT:
         follow_level(world, delivery, now)
 

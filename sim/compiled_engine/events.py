@@ -23,6 +23,7 @@ from sim.compiled_engine.course import (
     observe,
 )
 from sim.compiled_engine.frontier import (
+    Frontier,
     begin_frontier,
     earlier_of_frontier,
     end_warmup_of_frontier,
@@ -44,7 +45,7 @@ from sim.compiled_engine.robots import (
 )
 from sim.compiled_engine.service import is_over
 from sim.compiled_engine.speeds import next_query
-from sim.compiled_engine.world import DUE, FREE, JOINT, POLITE, SWITCHED, World
+from sim.compiled_engine.world import FREE, JOINT, POLITE, SWITCHED, World
 
 
 @kernel
@@ -57,7 +58,7 @@ def advance(world: World, change: Any, query: Any, delivery: Any, service: Any) 
         world.run.begun = True
         begin_changes(world, change)
         begin_queries(world, query)
-        begin_accesses(world, delivery)
+        begin_accesses(world, world.frontier, delivery)
     if not go_on(world, change, query, delivery, service):
         return False
     finish(world)
@@ -83,15 +84,20 @@ def begin_changes(world: World, change: Any) -> None:
 
 
 @loop
-def begin_accesses(world: World, delivery: Any) -> None:
-    """The first access of every robot, or the first event of joint deliveries."""
-    begin_frontier(world.frontier)
+def begin_accesses(world: World, frontier: Frontier | None, delivery: Any) -> None:
+    """The first access of every robot, or the first event of joint deliveries.
+
+    Where pages fall due all robots rest.
+    """
+    if frontier is not None:
+        begin_frontier(frontier)
+        for robot in range(len(world.robots.robot)):
+            rest(world.robots, robot)
+        return
     if world.robots.state.kind == JOINT:
         await_event(world, delivery, 0.0)
     for robot in range(len(world.robots.robot)):
-        if world.robots.state.kind == DUE:
-            rest(world.robots, robot)
-        elif world.robots.state.kind == POLITE:
+        if world.robots.state.kind == POLITE:
             set_alarm(world.robots.ends, robot, 0.0)
         else:
             begin_access(world, 0.0, robot)
@@ -120,7 +126,7 @@ def happen(
     elif rank == rules.OBSOLESCENCE:
         drop_obsolete(world, delivery, now)
     elif rank == rules.DELIVERY:
-        arrive(world, change, delivery, service, now)
+        arrive(world, world.frontier, change, delivery, service, now)
     elif rank == rules.FALLS_DUE:
         find_due(world, world.frontier, now)
     elif rank == rules.QUERY:
@@ -182,31 +188,43 @@ def first_of_others(world: World, now: float, rank: int) -> tuple[float, int]:
 def drop_obsolete(world: World, delivery: Any, now: float) -> None:
     """The waiting page whose timer has run out is dropped; the robots hear of the level."""
     expire(world.buffer, now, first_timer(world.buffer.due)[1])
-    follow_state(world, delivery, now)
+    follow_state(world, world.frontier, delivery, now)
 
 
 @inner
 def serve(world: World, delivery: Any, service: Any, now: float) -> None:
     """A service ends, or a phase of it; the robots hear that a page was indexed."""
     if world.service.tracked and not is_over(world, service):
-        follow_state(world, delivery, now)
+        follow_state(world, world.frontier, delivery, now)
         return
     complete_service(world, service, now)
-    if world.robots.state.kind == SWITCHED:
-        reconsider(world, service, now)
-    else:
-        follow_state(world, delivery, now)
+    go_on_after_service(world, world.frontier, delivery, service, now)
 
 
 @inner
-def follow_state(world: World, delivery: Any, now: float) -> None:
+def go_on_after_service(
+    world: World, frontier: Frontier | None, delivery: Any, service: Any, now: float
+) -> None:
+    """The robots hear that a page was indexed."""
+    if frontier is not None:
+        dispatch(world, frontier, now)
+        return
+    if world.robots.state.kind == SWITCHED:
+        reconsider(world, service, now)
+    else:
+        follow_state(world, frontier, delivery, now)
+
+
+@inner
+def follow_state(world: World, frontier: Frontier | None, delivery: Any, now: float) -> None:
     """The level fell, or the phase of the service changed: other robots may be active."""
+    if frontier is not None:
+        dispatch(world, frontier, now)
+        return
     if world.robots.state.kind == JOINT:
         follow_level(world, delivery, now)
     elif world.robots.state.kind == FREE:
         follow_phases(world, now)
-    else:
-        dispatch(world, world.frontier, now)
 
 
 @inner

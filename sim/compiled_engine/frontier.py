@@ -104,10 +104,9 @@ def frontier_tally(frontier: Frontier) -> FrontierTally:
 
 
 @inner
-def begin_frontier(frontier: Frontier | None) -> None:
+def begin_frontier(frontier: Frontier) -> None:
     """The first page to fall due is found, once all times are known."""
-    if frontier is not None:
-        compete(frontier.calendar)
+    compete(frontier.calendar)
 
 
 @inner

@@ -15,7 +15,7 @@ from sim.compiled_engine.jit import inner, loop
 from sim.compiled_engine.pages import deliver_copy, index_copy, next_page
 from sim.compiled_engine.service import current_phase, take
 from sim.compiled_engine.speeds import end_of_access, state_of_environment
-from sim.compiled_engine.world import DUE, FREE, POLITE, SWITCHED, Robots, World
+from sim.compiled_engine.world import FREE, POLITE, SWITCHED, Robots, World
 
 
 @inner
@@ -58,8 +58,18 @@ def hand_over(world: World, service: Any, now: float, pages: int) -> None:
 
 
 @inner
-def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -> None:
+def arrive(
+    world: World,
+    frontier: Frontier | None,
+    change: Any,
+    delivery: Any,
+    service: Any,
+    now: float,
+) -> None:
     """A robot's access ends, or the phase of the joint deliveries changes."""
+    if frontier is not None:
+        arrive_from_frontier(world, frontier, change, service, now)
+        return
     robots = world.robots
     if robots.state.kind == FREE:
         robot = soonest(robots.ends)
@@ -76,8 +86,6 @@ def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -
         arrive_and_rest(world, change, service, now)
     elif robots.state.kind == POLITE:
         arrive_politely(world, change, service, now)
-    elif robots.state.kind == DUE:
-        arrive_from_frontier(world, world.frontier, change, service, now)
     else:
         change_phase(world, change, delivery, service, now)
 
@@ -116,11 +124,9 @@ def arrive_politely(world: World, change: Any, service: Any, now: float) -> None
 
 @inner
 def arrive_from_frontier(
-    world: World, frontier: Frontier | None, change: Any, service: Any, now: float
+    world: World, frontier: Frontier, change: Any, service: Any, now: float
 ) -> None:
     """An access ends; its page is due again some time, and its robot takes another due page."""
-    if frontier is None:
-        return
     robots = world.robots
     robot = soonest(robots.ends)
     page = robots.robot[robot].carried

@@ -161,7 +161,7 @@ def advance_paths(
     """Go on until no path is left (True), or until a block may be used up or for a pause."""
     if not world.run.begun:
         world.run.begun = True
-        begin_accesses(world, delivery)
+        begin_accesses(world, world.frontier, delivery)
     return go_on(world, memory, paths, change, query, delivery, service)
 
 
