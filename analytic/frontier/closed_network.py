@@ -20,8 +20,10 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from analytic.machinery.refusal import NoAnswerError
+from analytic.machinery.transforms import mean_time, survival
 from scenarios.accessing.policy import Indices
 from scenarios.arrays import Array
+from scenarios.laws import Distribution
 
 _NEGLIGIBLE = 1e-280
 """Share of the largest term below which a product of polynomials is cut."""
@@ -41,6 +43,12 @@ _TERMS = 8
 _REACH = 1e-150
 """Share of the largest coefficient up to which one tilt is trusted."""
 
+_STEPS = 2000
+"""Of an integral over the tail of an access time, up to its mean and beyond."""
+
+_ROUNDS = 10_000
+"""Of the iteration for waits where accesses are not exponential."""
+
 MOST_WORK = 3e8
 """Kinds of intervals times numbers of pages at the robots."""
 
@@ -57,20 +65,17 @@ class Network(NamedTuple):
     robots : int
     rate : float
         Accesses that one robot ends per unit time.
-    slowing : float
-        By how much a wait is longer than with exponential accesses, where these are not.
     """
 
     intervals: Array
     counts: Indices
     robots: int
     rate: float
-    slowing: float = 1.0
 
     @property
-    def served(self) -> float:
-        """Accesses per unit time while all robots have one, as those that wait see it."""
-        return self.robots * self.rate / self.slowing
+    def capacity(self) -> float:
+        """Accesses per unit time while all robots have one."""
+        return self.robots * self.rate
 
 
 class Access(NamedTuple):
@@ -101,12 +106,15 @@ class Found(NamedTuple):
         Ends of accesses that a page waits for, from 0 on.
     law : ndarray, shape (kinds, numbers)
         The probability of each, for a page of each kind of interval.
+    lasting : ndarray, shape (kinds,)
+        Mean time until each of these ends: ``1 / (r nu)`` where accesses are exponential.
     """
 
     waiting: float
     busy: float
     ahead: Array
     law: Array
+    lasting: Array
 
 
 def found_when_due(network: Network) -> Found:
@@ -132,7 +140,8 @@ def found_when_due(network: Network) -> Found:
     kept = np.arange(ahead[-1] + 1)
     merged = np.zeros((len(of_kinds), len(kept)))
     np.add.at(merged.T, ahead, of_kinds.T)
-    return Found(float(law @ (numbers - served)), float(law @ served), kept, merged)
+    lasting = np.full(len(merged), 1.0 / network.capacity)
+    return Found(float(law @ (numbers - served)), float(law @ served), kept, merged, lasting)
 
 
 def _weights(network: Network) -> tuple[int, Array]:
@@ -310,19 +319,20 @@ def frontier_obsolescence(
         stale += (-1.0) ** order * cycles ** (order - 1) * term[kinds]
     fast = np.flatnonzero(cycles > _SLOW)
     exponents = mu[fast] * network.intervals[kinds[fast]] + access.exponents[fast]
-    waits = _transform_of_waits(mu[fast], kinds[fast], found, network)
+    waits = _transform_of_waits(mu[fast], kinds[fast], found)
     stale[fast] = 1.0 + np.expm1(np.log(waits) - exponents) / cycles[fast]
     return stale
 
 
-def _transform_of_waits(mu: Array, kinds: Array, found: Found, network: Network) -> Array:
+def _transform_of_waits(mu: Array, kinds: Array, found: Found) -> Array:
     """``E e^{-mu W}`` of the wait W of each page, by Horner's rule."""
-    ratio = 1.0 / (1.0 + mu / network.served)
+    ratio = 1.0 / (1.0 + mu * found.lasting[kinds])
     seen = np.flatnonzero(found.law.max(axis=0) > _UNSEEN)
     total: Array = np.zeros(len(mu))
     for number in range(int(seen[-1]), int(seen[0]) - 1, -1):
         total = total * ratio + found.law[:, number][kinds]
-    return total * ratio ** int(seen[0])
+    total *= ratio ** int(seen[0])
+    return total
 
 
 def _moments_of_cycle(found: Found, network: Network, access: Access) -> list[Array]:
@@ -330,7 +340,7 @@ def _moments_of_cycle(found: Found, network: Network, access: Access) -> list[Ar
     rising = found.law.copy()
     waits = [rising.sum(axis=1)]
     for order in range(len(access.moments) - 1):
-        rising = rising * (found.ahead + order) / network.served
+        rising = rising * (found.ahead + order) * found.lasting[:, None]
         waits.append(rising.sum(axis=1))
     aways = [network.intervals**order for order in range(len(waits))]
     return _moments_of_sum(_moments_of_sum(waits, access.moments), aways)
@@ -344,10 +354,69 @@ def _moments_of_sum(one: Sequence[Any], other: Sequence[Any]) -> list[Array]:
     ]
 
 
-def mean_waits(found: Found, network: Network) -> Array:
+def mean_waits(found: Found) -> Array:
     """Mean time from falling due to the start of the access, for each kind of interval."""
-    waits: Array = found.law @ found.ahead / network.served
+    waits: Array = (found.law @ found.ahead) * found.lasting
     return waits
+
+
+def with_other_accesses(found: Found, network: Network, until_first: float) -> Found:
+    """The same where accesses are not exponential: an approximation by mean values.
+
+    A page waits for those that wait before it and, if all robots have an access, until the first
+    of these ends. How many wait follows from the waits by Little's law; that all robots have an
+    access is as likely as before.
+
+    Parameters
+    ----------
+    found : Found
+        Of exponential accesses of the same mean.
+    network : Network
+    until_first : float
+        As `time_until_first`.
+    """
+    before = mean_waits(found)
+    all_busy = 1.0 - found.law[:, 0]
+    others = before * network.capacity - all_busy
+    seen = others / _waiting_pages(before, network)
+    waits = before
+    for _ in range(_ROUNDS):
+        length = seen * _waiting_pages(waits, network)
+        again = length / network.capacity + all_busy * until_first
+        settled = np.allclose(again, waits, rtol=1e-9, atol=0.0)
+        waits = again
+        if settled:
+            break
+    longer = np.divide(waits, before, out=np.ones_like(before), where=before > 0)
+    return found._replace(lasting=found.lasting * longer)
+
+
+def time_until_first(law: Distribution, robots: int) -> float:
+    """Mean time until the first of the accesses ends, at a time when all robots have one.
+
+    What is left of each has the tail ``int_x^inf P(X > u) du / E X``, independently.
+
+    Parameters
+    ----------
+    law : Distribution
+        Of the access time.
+    robots : int
+    """
+    mean = mean_time(law)
+    times = mean * np.concatenate([np.linspace(0.0, 1.0, _STEPS), np.geomspace(1.0, 1e5, _STEPS)])
+    alive = survival(law, times)
+    pieces = np.diff(times) * 0.5 * (alive[1:] + alive[:-1])
+    left = np.append(np.cumsum(pieces[::-1])[::-1], 0.0)
+    tail = (left / left[0]) ** robots
+    return float(np.diff(times) @ (0.5 * (tail[1:] + tail[:-1])))
+
+
+def _waiting_pages(waits: Array, network: Network) -> Array:
+    """Mean number of other pages that wait, for each kind, by Little's law."""
+    each = waits / (network.intervals + waits + 1.0 / network.rate)
+    together = float(network.counts @ each)
+    number: Array = together - each
+    return number
 
 
 def exponential_access(change_rates: ArrayLike, rate: float) -> Access:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from analytic.frontier.closed_network import (
     found_when_due,
     frontier_obsolescence,
     mean_waits,
+    time_until_first,
+    with_other_accesses,
 )
 from analytic.index import page_conditions
 from analytic.index.conditions import every_access_delivers, no_host_spacing
@@ -95,9 +98,11 @@ def exponential_accesses(scenario: Scenario) -> str | None:
 
 @dependent
 def other_accesses(scenario: Scenario) -> str | None:
-    """Access times are not exponential."""
-    known = exponential_accesses(scenario) is None
-    return "access times are exponential: the exact law is known" if known else None
+    """Access times are not exponential, and have a variance."""
+    if exponential_accesses(scenario) is None:
+        return "access times are exponential: the exact law is known"
+    known = math.isfinite(moments(present(access_law(scenario)))[1])
+    return None if known else "the variance of access times is infinite"
 
 
 def alone_obsolescence(change_rates: ArrayLike, intervals: ArrayLike, law: Distribution) -> Array:
@@ -127,8 +132,7 @@ def closed_network_obsolescence(
 ) -> Array:
     """Obsolescence rate of pages that wait for robots in the order in which they fall due.
 
-    Exact for exponential access times; for others the waits are those of exponential ones of the
-    same mean, as much longer as those of a queue with Poisson arrivals (Kingman 1961).
+    Exact for exponential access times, an approximation by two moments for others.
 
     Parameters
     ----------
@@ -157,14 +161,13 @@ def _visits(mu: Array, intervals: Array, robots: int, law: Distribution) -> _Vis
     """Those of pages that may have to wait."""
     kinds, of_page, counts = np.unique(intervals, return_inverse=True, return_counts=True)
     mean, second = moments(law)
-    if exponential_rate(law) is not None:
-        network = Network(kinds, counts, robots, 1.0 / mean)
-        access = exponential_access(mu, 1.0 / mean)
-    else:
-        network = Network(kinds, counts, robots, 1.0 / mean, second / (2.0 * mean**2))
-        access = Access(log_transform(law, mu), (1.0, mean, second))
+    network = Network(kinds, counts, robots, 1.0 / mean)
     found = found_when_due(network)
-    waits = mean_waits(found, network)[of_page]
+    access = exponential_access(mu, 1.0 / mean)
+    if exponential_rate(law) is None:
+        found = with_other_accesses(found, network, time_until_first(law, robots))
+        access = Access(log_transform(law, mu), (1.0, mean, second))
+    waits = mean_waits(found)[of_page]
     stale = frontier_obsolescence(mu, of_page, found, network, access)
     return _Visits(waits, 1.0 / (intervals + waits + mean), stale)
 
@@ -254,9 +257,13 @@ FORMULAS: tuple[Formula, ...] = (
     Formula(
         paper="frontier",
         number="other access times",
-        quantity="the same where access times are not exponential: waits by their two moments",
-        latex=r"W_i\approx\frac{\mathbb{E}X^2}{2(\mathbb{E}X)^2}\sum_{k=0}^{N-1}q_i(k)\,"
-        r"\frac{m_k}{R\nu},\qquad y_i=\frac{1}{I_i+W_i+\mathbb{E}X}",
+        quantity="the same where access times are not exponential, by mean values",
+        latex=r"\begin{split}"
+        r"W_i&\approx\frac{\mathbb{E}X}{R}\,s_i\sum_{j\ne i}y_jW_j+b_iE,\qquad "
+        r"y_i=\frac{1}{I_i+W_i+\mathbb{E}X}\\"
+        r"E&=\int_0^\infty\left(\frac{1}{\mathbb{E}X}\int_x^\infty\mathbb{P}(X>u)\,du\right)^R"
+        r"dx"
+        r"\end{split}",
         function=closed_network_obsolescence,
         kind="approximation",
         origin="own",

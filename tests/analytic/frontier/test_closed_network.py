@@ -13,7 +13,13 @@ import pytest
 import sim
 from analytic import compare, overall, predict
 from analytic.frontier import alone_obsolescence, closed_network_obsolescence
-from analytic.frontier.closed_network import Network, found_when_due, mean_waits
+from analytic.frontier.closed_network import (
+    Network,
+    found_when_due,
+    mean_waits,
+    time_until_first,
+    with_other_accesses,
+)
 from scenarios import Scenario, scenario_from
 from scenarios.laws import Deterministic, Erlang, Exponential
 
@@ -39,7 +45,7 @@ def network_of(intervals: Any, robots: int, rate: float) -> tuple[Network, Any]:
 
 def waits_of(intervals: Any, robots: int, rate: float = 1.0) -> Any:
     network, of_page = network_of(intervals, robots, rate)
-    return mean_waits(found_when_due(network), network)[of_page]
+    return mean_waits(found_when_due(network))[of_page]
 
 
 def test_the_waits_that_were_simulated() -> None:
@@ -155,7 +161,7 @@ def test_what_waits_and_what_works_follow_from_the_waits_of_all() -> None:
     kinds = np.linspace(1.0, 100.0, 50)
     network = Network(kinds, np.full(50, 400), 40, float((400 / kinds).sum() / 40 / 1.02))
     found = found_when_due(network)
-    waits = mean_waits(found, network)
+    waits = mean_waits(found)
     rates = 400 / (kinds + waits + 1.0 / network.rate)
     assert found.waiting == pytest.approx(float(rates @ waits), rel=1e-10)
     assert found.busy == pytest.approx(float(rates.sum()) / network.rate, rel=1e-10)
@@ -283,6 +289,33 @@ def test_other_access_times_are_an_approximation(law: Any) -> None:
     scenario = scenario_from(FRONTIER).with_("robots.access_time", {law.key: law.model_dump()})
     kinds = {row.kind for row in predict(scenario)[0]}
     assert kinds == {"approximation"}
+
+
+@pytest.mark.parametrize("robots", [1, 3])
+def test_until_the_first_of_several_accesses_ends(robots: int) -> None:
+    """Uniform remainders of constant accesses, exponential ones of exponential accesses."""
+    exponential = time_until_first(Exponential(mean=2.0), robots)
+    constant = time_until_first(Deterministic(value=2.0), robots)
+    assert exponential == pytest.approx(2.0 / robots, rel=1e-4)
+    assert constant == pytest.approx(2.0 / (robots + 1), rel=1e-3)
+
+
+def test_mean_values_of_exponential_accesses_are_the_exact_ones() -> None:
+    network, _ = network_of(INTERVALS, 2, 1.0)
+    found = found_when_due(network)
+    again = with_other_accesses(found, network, 1.0 / network.capacity)
+    np.testing.assert_allclose(mean_waits(again), mean_waits(found), rtol=1e-6)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("key", ["deterministic", "gamma"])
+def test_obsolescence_rates_are_near_whatever_the_access_times(key: str) -> None:
+    """Within 3 %, as docs/theory/frontier.md says; the run itself errs by 0.3 %."""
+    law = {"deterministic": {"value": 1.0}, "gamma": {"shape": 0.25, "mean": 1.0}}[key]
+    scenario = scenario_from(FRONTIER).with_("robots.access_time", {key: law})
+    stale = sim.run(scenario, engine="simpy").find("weighted_obsolescence").estimate
+    (said,) = [row for row in predict(scenario)[0] if row.measure == "weighted_obsolescence"]
+    assert said.value == pytest.approx(stale, rel=0.03)
 
 
 @pytest.mark.parametrize("robots", [1, 2])
