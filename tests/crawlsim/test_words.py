@@ -1,4 +1,4 @@
-"""What a report says of verdicts, in sentences."""
+"""What reports and tables of verdicts say, in sentences."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from analytic import Comparison
 from analytic.verdicts.law_check import LawComparison
+from crawlsim.cli.output import _remedies, _without_reached_bounds
 from crawlsim.report.words import (
     ComparisonRow,
     meaning_of,
@@ -127,3 +128,77 @@ def test_names_and_shares() -> None:
     assert name_of("level_probability", 3) == "level probability\N{NO-BREAK SPACE}3"
     assert name_of("sojourn_time", "served") == "sojourn time served"
     assert with_unit("sojourn_time", "served", "hour") == "sojourn time served (hour)"
+
+
+OPEN: dict[str, Any] = {"verdict": "inconclusive", "measure": "loss_rate"}
+"""One more row that is inconclusive, of another measure."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "replications", "lines"),
+    [
+        ([{"verdict": "agrees", "replications_needed": 90}], 40, []),
+        (
+            [{"replications_needed": 90}],
+            40,
+            ["1 row inconclusive: try --replications 90, which would settle all of them"],
+        ),
+        (
+            [{"replications_needed": 90}, OPEN | {"replications_needed": 100}],
+            40,
+            ["2 rows inconclusive: try --replications 100, which would settle all of them"],
+        ),
+        (
+            [{"replications_needed": 90}, OPEN],
+            40,
+            ["2 rows inconclusive: try --replications 90, which would settle most of them"],
+        ),
+        (
+            [{"replications_needed": 90}, OPEN | {"warmup_too_short": True}],
+            40,
+            [
+                "1 row inconclusive: the warm-up is too short: try --warmup auto",
+                "1 row inconclusive: try --replications 90, with the longer warm-up, "
+                "which would settle all of them",
+            ],
+        ),
+        (
+            [{"window_too_short": True}, OPEN | {"too_rare": True}],
+            40,
+            [
+                "1 row inconclusive: the window is too short: lengthen run.horizon",
+                f"1 row inconclusive: {TOO_RARE}",
+            ],
+        ),
+        (
+            [{"reason": "a rate is unknown"}, OPEN | {"reason": "a rate is unknown"}],
+            40,
+            ["2 rows inconclusive: a rate is unknown"],
+        ),
+        (
+            [{"replications_needed": 4001}],
+            40,
+            ["1 row inconclusive: the run is far too short: try a longer run.horizon first"],
+        ),
+        (
+            [{"replications_needed": 4000}],
+            40,
+            ["1 row inconclusive: try --replications 4000, which would settle all of them"],
+        ),
+        ([{}], 1, ["one replication has no error: at least two are needed, ten are better"]),
+    ],
+)
+def test_a_table_says_what_would_settle_its_rows(
+    changes: list[dict[str, Any]], replications: int, lines: list[str]
+) -> None:
+    rows = [replace(ROW, **{"verdict": "inconclusive"} | each) for each in changes]
+    assert list(_remedies(rows, replications)) == lines
+
+
+def test_bounds_that_exact_values_reach_go_without_saying() -> None:
+    reached = replace(ROW, kind="upper bound", predicted=0.1 + 1e-9)
+    above = replace(ROW, kind="upper bound", predicted=0.11)
+    of_another = replace(reached, subject=1)
+    open_ = replace(reached, verdict="inconclusive")
+    rows = [ROW, reached, above, of_another, open_]
+    assert list(_without_reached_bounds(rows)) == [ROW, above, of_another, open_]
