@@ -21,7 +21,8 @@ from crawlsim.report.words import (
     summary_of,
     with_unit,
 )
-from crawlsim.summary import TOO_RARE
+from crawlsim.summary import TOO_RARE, alike, without_formula, worst_pages
+from scenarios import scenario_from
 from scenarios.law_points import LAWS
 
 ROW = Comparison(
@@ -202,3 +203,31 @@ def test_bounds_that_exact_values_reach_go_without_saying() -> None:
     open_ = replace(reached, verdict="inconclusive")
     rows = [ROW, reached, above, of_another, open_]
     assert list(_without_reached_bounds(rows)) == [ROW, above, of_another, open_]
+
+
+def test_what_no_formula_predicts_is_named_once() -> None:
+    unknown = replace(ROW, verdict="inconclusive", predicted=math.nan)
+    rows = [ROW, unknown, unknown, replace(unknown, measure="loss_rate")]
+    assert without_formula(rows, "not judged") == "no exact formula covers it"
+    said = "no formula predicts loss_probability, loss_rate"
+    assert without_formula(rows, "inconclusive") == said
+    assert without_formula(rows, "agrees") == ""
+
+
+def test_numbers_are_alike_up_to_rounding() -> None:
+    rows = [("a", 1.0), ("b", 1.0), ("a", 1.0 + 1e-10), ("a", 1.0 + 1e-8)]
+    groups = alike(rows, lambda row: row[0], lambda row: row[1])
+    assert groups == [[rows[0], rows[2]], [rows[3]], [rows[1]]]
+
+
+def test_the_worst_pages_have_the_largest_weight_times_rate() -> None:
+    robots: dict[str, Any] = {"available": 1, "accessing": {"policy": "round-robin"}}
+    robots["access_time"] = {"exponential": {"mean": 1.0}}
+    pages = {"change_rates": [1.0] * 4, "weights": [1.0, 2.0, 4.0, 3.0]}
+    scenario = scenario_from({"name": "worst", "pages": pages, "robots": robots})
+    rates = [(0, 0.8), (1, 0.4), (2, 0.1), (3, math.nan)]
+    assert worst_pages(scenario, rates, 2) == [(0, 0.8), (1, 0.4)]
+    assert worst_pages(scenario, rates, 9) == [(0, 0.8), (1, 0.4), (2, 0.1)]
+    assert worst_pages(scenario.with_("pages.weights", [1.0, 2.0, 9.0, 3.0]), rates, 1) == [
+        rates[2]
+    ]
