@@ -269,6 +269,7 @@ def test_a_list_of_pages_begins_again_where_it_ends(
     length: int, longest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = np.arange(length) // 2
+    assert all(map(len, itertools.islice(random_numbers._pieces_of(order), 3)))
     monkeypatch.setattr(random_numbers, "_LONGEST_REPEATED", longest)
     monkeypatch.setattr(random_numbers, "access_cycle", lambda *_: order)
     scenario = load("cyclic-constant")
