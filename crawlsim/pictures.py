@@ -85,7 +85,8 @@ def plot_measure(
 class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
     """The rows of a sweep: a data frame whose `plot` knows measures.
 
-    What is made of it is a plain data frame, and so is ``pandas.DataFrame(sweep)``.
+    Its `best` says which cell is best, where that was asked for. What is made of it is a plain data
+    frame, and so is ``pandas.DataFrame(sweep)``.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         As of a data frame.
     """
 
-    _metadata = ["varied", "shown", "unit", "grid"]  # noqa: RUF012  # as pandas has it
+    _metadata = ["varied", "shown", "unit", "grid", "best"]  # noqa: RUF012  # as pandas has it
 
     def plot(
         self, y: str | Sequence[str] = (), x: str | None = None, *, ax: Axes | None = None
@@ -125,7 +126,7 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         names = [name_of_key(key) for key in every]
         keys_of = dict(zip(names, every, strict=True))
         measures = {name: measure for name, (measure, _) in keys_of.items()}
-        wanted = [y] if isinstance(y, str) else list(y) or [name_of_key(self.shown[0])]
+        wanted = list(y if isinstance(y, list | tuple) else [y]) or [name_of_key(self.shown[0])]
         for name in wanted:
             if name not in measures:
                 raise LookupError(self._absent(name))
@@ -167,7 +168,7 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
             "measure", sort=False
         ):
             known[measure] = [None if pd.isna(each) else each for each in some["subject"]]
-        measure, _, subject = name.partition(" ")
+        measure, _, subject = str(name).partition(" ")
         return absent("the sweep", "estimate", measure, subject or None, known)
 
 

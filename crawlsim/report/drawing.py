@@ -80,11 +80,11 @@ def whole_numbers(*axes: Axis) -> None:
         axis.set_major_locator(MaxNLocator("auto", integer=True))
 
 
-def plain(text: str) -> str:
+def plain(text: str, longest: int = _LONGEST_TEXT) -> str:
     """Text from a scenario as a figure can show it: no formula marks, not too long."""
     kept = "".join(letter if letter.isprintable() else " " for letter in text)
-    if len(kept) > _LONGEST_TEXT:
-        kept = kept[: _LONGEST_TEXT - 1] + "…"
+    if len(kept) > longest:
+        kept = kept[: longest - 1] + "…"
     return kept.replace("$", r"\$")
 
 
@@ -107,6 +107,7 @@ def legend_above(ax: Axes, columns: int = 2, title: str | None = None) -> None:
         ncols=columns,
         title=title,
         title_fontsize=8.5,
+        alignment="left",
         fontsize=8.5,
         frameon=False,
         borderaxespad=0.2,

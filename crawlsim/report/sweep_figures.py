@@ -17,8 +17,17 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from crawlsim.report.drawing import THEORY, axes_for, dress, legend_above, plain, svg_text
+from crawlsim.report.drawing import (
+    THEORY,
+    axes_for,
+    dress,
+    legend_above,
+    logarithmic,
+    plain,
+    svg_text,
+)
 from crawlsim.report.words import name_of, of_entry, value_in_words, with_unit
+from scenarios.arrays import spans_decades
 from scenarios.files import parse_value, value_text
 from scenarios.measures import Subject
 
@@ -62,9 +71,10 @@ _MAP_HEIGHT = 3.4
 _DARK = 0.55
 
 
-def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) -> None:
+def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) -> str:
     """One measure against the first varied entry: theory as lines, simulation as points.
 
+    What cannot be seen is said: lines that lie on each other, and zeros below an axis of decades.
     A line stands for formulas that were evaluated between the cells, or at every whole number. The
     others, and those of an entry that is not a number, are dashes that nothing joins.
     """
@@ -76,6 +86,9 @@ def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) ->
     dense = any(len(one) > len(cells) for one, cells in zip(mine, simulated, strict=True))
     joined = dense or _are_all_whole(places)
     alike: dict[bytes, list[str]] = {}
+    zeros: list[tuple[float, str]] = []
+    values = [row[each] for rows in mine for row in rows for each in ("estimate", "predicted")]
+    decades = spans_decades([math.nan if value is None else value for value in values])
     for curve, unordered, cells in zip(curves, mine, simulated, strict=True):
         place = _places([row[entry] for row in unordered]) if joined else places
         rows = sorted(unordered, key=lambda row: place[text_of(row[entry])])
@@ -92,12 +105,18 @@ def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) ->
         style: Any = {"fmt": curve.marker, "ms": 4, "lw": 1.2, "color": curve.colour}
         at = [places[text_of(row[entry])] for row in cells]
         ax.errorbar(at, y, yerr=half, label=curve.name or None, **style)
+        zeros += [(where, curve.colour) for where, n in zip(at, y, strict=True) if n == 0]
     on_one_line = "; ".join(", ".join(names) for names in alike.values() if len(names) > 1)
-    if on_one_line:
-        words = _wrapped(f"the same line: {on_one_line}", _ROOM)
-        ax.set_title(words, fontsize=8.5, loc="left", color="#333333")
+    said = [f"the same line: {on_one_line}"] if on_one_line else []
+    if decades:
+        logarithmic(ax, "y")
+        said += ["▼: 0 in the simulation"] if zeros else []
+        at_the_edge: Any = {"transform": ax.get_xaxis_transform(), "clip_on": False}
+        for where, colour in zeros:
+            ax.plot(where, 0.0, "v", color=colour, **at_the_edge)
     _set_ticks(ax, list(map(words_of, places)))
     dress(ax, _wrapped(of_entry(entry, unit), _LABEL), _wrapped(with_unit(*key, unit), _LABEL))
+    return "; ".join(said)
 
 
 def _are_all_whole(places: Mapping[str, float]) -> bool:
@@ -115,9 +134,12 @@ def _places(values: Sequence[Any]) -> dict[str, float]:
 
 
 def _set_ticks(ax: Axes, values: Sequence[str]) -> None:
-    """Whole numbers for whole numbers; words wrapped or slanted so that they do not meet."""
+    """Decades, or whole numbers of whole ones; words wrapped or slanted so as not to meet."""
     if all(is_number(value) for value in values):
         numbers = sorted({float(value) for value in values})
+        if numbers[0] > 0 and spans_decades(numbers):
+            logarithmic(ax, "x")
+            return
         least = (numbers[-1] - numbers[0]) / _FEW_VALUES / 2  # between ticks that do not meet
         if len(numbers) <= _FEW_VALUES and all(b - a >= least for a, b in pairwise(numbers)):
             ax.set_xticks(numbers, [f"{each:g}" for each in numbers])
@@ -138,7 +160,7 @@ def _set_ticks(ax: Axes, values: Sequence[str]) -> None:
 def _wrapped(text: str, width: int) -> str:
     """Text in a few lines, as a figure can show it."""
     lines = textwrap.wrap(text, width, max_lines=_MOST_LINES, placeholder=" …")
-    return "\n".join(map(plain, lines))
+    return "\n".join(plain(line, width) for line in lines)
 
 
 def sweep_picture(
@@ -181,13 +203,15 @@ def sweep_figure(
     every = curves_of([*rows, *between], keys)
     curves = every[:_MOST_CURVES]
     for key, ax in zip(panels, axes, strict=True):
-        _draw(ax, curves, key, keys[0], unit)
+        said = _draw(ax, curves, key, keys[0], unit)
+        ax.set_title(_wrapped(said, _ROOM), fontsize=8.5, loc="left", color="#333333")
     if len(curves) > 1:
         title = ", ".join(of_entry(key, unit) for key in keys[1:])
         title += f": the first {len(curves)} of {len(every)}" * (len(every) > len(curves))
         _legend_below(figure, curves, title)
-    theory = Line2D([], [], color=THEORY, lw=1.2)
-    simulated = Line2D([], [], color=THEORY, marker="o", ms=4, ls="none")
+    colour = curves[0].colour if len(curves) == 1 else THEORY
+    theory = Line2D([], [], color=colour, lw=1.2)
+    simulated = Line2D([], [], color=colour, marker="o", ms=4, ls="none")
     names = ["formula", "simulation, 95 % interval"]
     figure.legend([theory, simulated], names, loc="outside upper left", ncols=2, **_LEGEND)
     return figure
@@ -318,14 +342,15 @@ def plot_sweep(
     curves = curves_of(rows, keys)[:_MOST_CURVES]
     if len(curves) == 1:
         curves = [replace(curves[0], name="simulation, 95 % interval")]
-    _draw(ax, curves, (measure, subject), keys[0], unit)
+    said = _draw(ax, curves, (measure, subject), keys[0], unit)
     title = ", ".join(of_entry(key, unit) for key in keys[1:] if key)
     if any(row["predicted"] is not None and row["predicted"] == row["predicted"] for row in rows):
         if len(curves) == 1:
-            ax.plot([], [], color=THEORY, lw=1.2, label="formula")
+            ax.plot([], [], color=curves[0].colour, lw=1.2, label="formula")
         else:
             title += "; lines: formulas" if title else "lines: formulas"
-    legend_above(ax, columns=4 if title else 2, title=plain(title) or None)
+    words = "\n".join(_wrapped(each, _ROOM) for each in (title, said) if each)
+    legend_above(ax, columns=4 if title else 2, title=words or None)
     return ax
 
 
