@@ -64,14 +64,14 @@ def plot_measure(
     subjects = [row.subject for row in results.rows.of_measure(measure)]
     if not subjects:
         results.find(measure)
-    numbered = all(isinstance(each, int) for each in subjects)
-    if measure in _BY_INDEX and numbered:
+    if measure in _BY_INDEX and all(isinstance(each, int) for each in subjects):
         return _BY_INDEX[measure](results, predictions, ax)
     exact = {
         (each.measure, each.subject): (each.value, each.source)
         for each in predictions
         if each.kind == "exact"
     }
+    numbered = any(isinstance(each, int) for each in subjects)
     across = (MEASURES[measure].subject or "").partition(",")[0] if numbered else ""
     rows = [
         row._asdict()

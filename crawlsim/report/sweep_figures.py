@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
@@ -20,7 +21,9 @@ from matplotlib.ticker import MaxNLocator
 from crawlsim.report.drawing import (
     THEORY,
     axes_for,
+    by_decades,
     dress,
+    ink_on,
     legend_above,
     logarithmic,
     plain,
@@ -68,7 +71,6 @@ _MOST_ACROSS = 16
 _MOST_MAPS = 4
 _MAP_WIDTH = 4.8
 _MAP_HEIGHT = 3.4
-_DARK = 0.55
 
 
 def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) -> str:
@@ -86,9 +88,8 @@ def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) ->
     dense = any(len(one) > len(cells) for one, cells in zip(mine, simulated, strict=True))
     joined = dense or _are_all_whole(places)
     alike: dict[bytes, list[str]] = {}
-    zeros: list[tuple[float, str]] = []
-    values = [row[each] for rows in mine for row in rows for each in ("estimate", "predicted")]
-    decades = spans_decades([math.nan if value is None else value for value in values])
+    points: list[tuple[float, float | None, str]] = []
+    predicted: list[float] = []
     for curve, unordered, cells in zip(curves, mine, simulated, strict=True):
         place = _places([row[entry] for row in unordered]) if joined else places
         rows = sorted(unordered, key=lambda row: place[text_of(row[entry])])
@@ -105,18 +106,14 @@ def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) ->
         style: Any = {"fmt": curve.marker, "ms": 4, "lw": 1.2, "color": curve.colour}
         at = [places[text_of(row[entry])] for row in cells]
         ax.errorbar(at, y, yerr=half, label=curve.name or None, **style)
-        zeros += [(where, curve.colour) for where, n in zip(at, y, strict=True) if n == 0]
+        points += [(*point, curve.colour) for point in zip(at, y, strict=True)]
+        predicted += theory.tolist()
     on_one_line = "; ".join(", ".join(names) for names in alike.values() if len(names) > 1)
     said = [f"the same line: {on_one_line}"] if on_one_line else []
-    if decades:
-        logarithmic(ax, "y")
-        said += ["▼: 0 in the simulation"] if zeros else []
-        at_the_edge: Any = {"transform": ax.get_xaxis_transform(), "clip_on": False}
-        for where, colour in zeros:
-            ax.plot(where, 0.0, "v", color=colour, **at_the_edge)
+    said.append(by_decades(ax, points, predicted))
     _set_ticks(ax, list(map(words_of, places)))
     dress(ax, _wrapped(of_entry(entry, unit), _LABEL), _wrapped(with_unit(*key, unit), _LABEL))
-    return "; ".join(said)
+    return "; ".join(filter(None, said))
 
 
 def _are_all_whole(places: Mapping[str, float]) -> bool:
@@ -394,7 +391,7 @@ def plot_heat_map(
     image = ax.imshow(values, origin="lower", aspect="auto", cmap="Blues")
     label_map(ax, keys, across, up, unit)
     if max(values.shape) <= _MOST_ACROSS:
-        _write_numbers(ax, values)
+        _write_numbers(ax, image, values)
     bar = ax.figure.colorbar(image, ax=ax)
     bar.set_label(plain(with_unit(measure, subject, unit)), fontsize=9, color="#333333")
     bar.ax.tick_params(labelsize=8.5, colors="#444444")
@@ -419,17 +416,17 @@ def label_map(
     ax.spines[:].set_visible(False)
 
 
-def _write_numbers(ax: Axes, values: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+def _write_numbers(
+    ax: Axes, image: AxesImage, values: np.ndarray[Any, np.dtype[np.float64]]
+) -> None:
     """Each value in its cell, light on dark; a frame around the least, around all of equal ones."""
     if np.isnan(values).all():
         return
     low = np.nanmin(values)
-    high = np.nanmax(values)
     size = 8 if values.shape[1] <= 8 else 6
     for (row, column), value in np.ndenumerate(values):
         if math.isnan(value):
             continue
-        is_dark = high > low and (value - low) / (high - low) > _DARK
         ax.text(
             column,
             row,
@@ -437,7 +434,7 @@ def _write_numbers(ax: Axes, values: np.ndarray[Any, np.dtype[np.float64]]) -> N
             ha="center",
             va="center",
             fontsize=size,
-            color="white" if is_dark else "#1d2329",
+            color=ink_on(image.cmap(image.norm(value))),
         )
     for row, column in np.argwhere(values == low).tolist():
         corner = (column - 0.48, row - 0.48)
