@@ -153,13 +153,9 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         keys = [across, ""] if len(wanted) > 1 else [across]
         keys += [key for key in self.varied if key != across]
         alone = f"{wanted[0].replace('_', ' ')} ({units[0]})"
-
-        def draw(axes: Axes | None) -> Axes:
-            axes = plot_sweep(rows, measures[wanted[0]], keys, axes, self.unit)
-            axes.set_ylabel(alone if len(wanted) == 1 else units[0])
-            return axes
-
-        return in_pyplot(draw, ax)
+        drawn = rows, measures[wanted[0]], keys
+        label = alone if len(wanted) == 1 else units[0]
+        return in_pyplot(lambda axes: plot_sweep(*drawn, axes, self.unit, label=label), ax)
 
     def _absent(self, name: str) -> str:
         """That there is no such measure, and which there are."""

@@ -53,11 +53,12 @@ _LINE = 0.2
 """Inches: of a letter and a handle of a legend across, of a line of it down."""
 
 _LABEL = 36
+_UP = 32
 _ROOM = 57
 _LEAST_ROOM = 12
-_SLANTED = 18
-"""Letters: of a line of a label, below an axis, of a tick's line that can be wrapped, of a slanted
-tick."""
+_SLANTED = (18, 24)
+"""Letters: of a line of a label, of one up an axis, below an axis, of a tick's line that can be
+wrapped, of a slanted tick, and of one that shorter ones would not tell from another."""
 
 _MOST_LINES = 5
 _MOST_TICKS = 12
@@ -148,7 +149,8 @@ def _set_ticks(ax: Axes, values: Sequence[str]) -> None:
     if room >= _LEAST_ROOM or max(map(len, values)) <= room:
         ax.set_xticks(ticks, [_wrapped(values[n], room) for n in ticks])
     else:
-        short = [text if len(text) <= _SLANTED else f"{text[: _SLANTED - 1]}…" for text in values]
+        cut = [[t if len(t) <= n else f"{t[: n - 1]}…" for t in values] for n in _SLANTED]
+        short = next((each for each in cut if len({*each}) == len({*values})), cut[0])
         slanted = [plain(short[n]) for n in ticks]
         ax.set_xticks(ticks, slanted, rotation=30, ha="right", rotation_mode="anchor")
     ax.set_xlim(-0.5, len(values) - 0.5)
@@ -326,6 +328,7 @@ def plot_sweep(
     ax: Axes | None = None,
     unit: str = "time unit",
     subject: Subject = None,
+    label: str | None = None,
 ) -> Axes:
     """A measure over the first varied entry: simulation as points, theory as lines.
 
@@ -334,12 +337,16 @@ def plot_sweep(
     rows, measure, keys, ax, unit, subject
         As of `plot_heat_map`; further entries make a curve each. Rows of formulas alone, whose
         estimates are None, may be among them (`crawlsim.ranking.formulas_between`).
+    label : str, optional
+        Of the vertical axis, in place of the measure and its unit.
     """
     ax = axes_for(ax)
     curves = curves_of(rows, keys)[:_MOST_CURVES]
     if len(curves) == 1:
         curves = [replace(curves[0], name="simulation, 95 % interval")]
     said = _draw(ax, curves, (measure, subject), keys[0], unit)
+    if label is not None:
+        ax.set_ylabel(_wrapped(label, _UP))
     title = ", ".join(of_entry(key, unit) for key in keys[1:] if key)
     if any(row["predicted"] is not None and row["predicted"] == row["predicted"] for row in rows):
         if len(curves) == 1:

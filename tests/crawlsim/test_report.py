@@ -33,7 +33,7 @@ from analytic import (
 )
 from crawlsim import report
 from crawlsim.report.course_figures import theory_between
-from crawlsim.report.drawing import svg_text
+from crawlsim.report.drawing import apart, axes_for, ink_on, name_ends, svg_text
 from crawlsim.report.pages import _change_rates
 from crawlsim.report.rule_figures import has_map
 from crawlsim.report.words import number
@@ -583,3 +583,34 @@ def test_a_rule_of_classes_is_a_map_of_who_is_switched_on() -> None:
 
 def test_a_threshold_needs_no_map() -> None:
     assert not has_map(load("four-robots-one-threshold"))
+
+
+@pytest.mark.parametrize(
+    ("heights", "places"),
+    [
+        ([0.0, 20.0], [0.0, 20.0]),
+        ([10.0, 11.0], [5.5, 15.5]),
+        ([10.0, 11.0, 12.0], [1.0, 11.0, 21.0]),
+        ([0.0, 8.0, 9.0, 60.0], [-4.0 - 1 / 3, 5.0 + 2 / 3, 15.0 + 2 / 3, 60.0]),
+    ],
+)
+def test_names_stand_apart_in_their_order_as_near_as_can_be(
+    heights: list[float], places: list[float]
+) -> None:
+    assert apart(heights, 10.0) == pytest.approx(places)
+
+
+def test_names_at_the_ends_of_lines_do_not_touch() -> None:
+    ax = axes_for(None)
+    ax.plot([0.0, 1.0], [[0.0, 0.0], [0.98, 1.0]])
+    name_ends(ax, [(1.0, 1.0, "upper"), (1.0, 0.98, "lower")])
+    upper, lower = (text.get_window_extent() for text in ax.texts)
+    assert upper.y0 >= lower.y1
+
+
+def test_numbers_have_the_ink_that_is_read_on_their_cell() -> None:
+    assert ink_on("#1f6bb3") == "white"
+    assert ink_on("#5a9fd4") == ink_on("white") == "#1d2329"
+    ax = report.plot_rule(load("talim-switching"))
+    inks = {text.get_text(): text.get_color() for text in ax.texts}
+    assert (inks["16"], inks["4"]) == ("white", "#1d2329")

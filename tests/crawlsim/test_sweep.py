@@ -327,6 +327,12 @@ def test_values_over_decades_have_their_decades_and_zeros_are_told() -> None:
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
 
 
+def test_a_formula_far_below_what_is_simulated_does_not_squeeze_it() -> None:
+    rows = [row("1", 0.5, 0.5), row("2", 0.001, 0.001), row("3", 0.0, 1e-30)]
+    (ax,) = drawn(rows, ["places"]).axes
+    assert ax.get_ylim()[0] == pytest.approx(1e-6)
+
+
 def test_a_legend_has_the_colours_of_what_it_names() -> None:
     rows = [row("1", 0.5, 0.6), row("2", 0.5, 0.7)]
     ax = plot_sweep(rows, "throughput", ["places"])
@@ -390,6 +396,19 @@ def test_a_law_is_called_by_its_name_and_parameters() -> None:
     assert [label.get_text() for label in up] == names
     across = drawn(rows, ["law", "places"]).axes[0].get_xticklabels()
     assert [label.get_text().replace("\n", " ") for label in across] == names
+    policies = {
+        '{ policy = "round-robin" }': "round-robin",
+        '{ policy = "randomized", frequencies = "optimal" }': "randomized (frequencies optimal)",
+    }
+    rows = [{**row("1", 0.5), "policy": policy} for policy in policies]
+    curves = curves_of(rows, ["places", "policy"])
+    assert [curve.name for curve in curves] == [*policies.values()]
+
+
+def test_slanted_words_are_as_long_as_it_takes_to_tell_them_apart() -> None:
+    orders = [f"[{', '.join('0' * n)}]" for n in range(2, 9)]
+    ticks = drawn([row(order, 0.5) for order in orders], ["places"]).axes[0].get_xticklabels()
+    assert [each.get_text() for each in ticks] == orders
 
 
 def test_words_stand_side_by_side_in_their_order() -> None:
