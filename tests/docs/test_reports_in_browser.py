@@ -31,9 +31,10 @@ PAGES = {
 }
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_is_found_on_a_page_of_a_command(
-    name: str, crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, scheme: str, crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     crawlsim(*PAGES[name])
@@ -43,7 +44,10 @@ def test_nothing_is_found_on_a_page_of_a_command(
     profile.mkdir()
     browser = Browser(CHROMIUM, profile)
     try:
+        browser.resize(1280, scheme=scheme)
         browser.open(page.as_uri())
+        paper = browser.value("getComputedStyle(document.body).backgroundColor")
+        assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
         axe = (resources.files("axe_core_python") / "axe.min.js").read_text()
         browser.value(f"{axe}; 1")
         found = browser.value(
