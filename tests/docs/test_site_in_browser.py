@@ -157,6 +157,17 @@ def test_pages_of_every_kind_fit_the_window_and_ask_for_nothing(
     assert {name: said for name, said in found.items() if said} == {}
 
 
+def test_formulas_have_the_font_of_the_site(browser: Browser) -> None:
+    browser.resize(1280)
+    browser.open((HTML / "theory/results/talim2001/8.html").as_uri())
+    loaded = browser.value(
+        "document.fonts.ready.then(all => [...all].filter(each => each.status === 'loaded')"
+        ".map(each => each.family.replaceAll('\"', '')))"
+    )
+    assert "STIX Two Math" in loaded
+    assert any(each.endswith("/stix-two-math.woff") for each in browser.asked_for)
+
+
 def test_what_is_wrong_is_found(browser: Browser, tmp_path: Path) -> None:
     """Negative control: too wide, a request, an error."""
     page = tmp_path / "page.html"
