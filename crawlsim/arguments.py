@@ -35,8 +35,15 @@ _CLASSES = {
 }
 
 
+_OPTION = re.compile(r"(?<!\S)--([a-z-]+)")
+_ARGUMENTS = {"min": "shortest", "max": "longest", "format": "out_format", "measure": "precision"}
+"""What options of the commands are called here, where it is another name."""
+
+
 def checked(function: Callable[P, T]) -> Callable[P, T]:
     """The function, which refuses what it has no name for, and values of another kind.
+
+    Where it names options of commands itself, the arguments stand in their place.
 
     Raises
     ------
@@ -47,6 +54,11 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     """
     signature = inspect.signature(function)
     name = function.__name__
+
+    def argument(option: re.Match[str]) -> str:
+        found = _ARGUMENTS.get(option[1], option[1].replace("-", "_"))
+        return found if found in signature.parameters else option[0]
+
     takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
 
     @wraps(function)
@@ -68,7 +80,11 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
             if allowed:
                 more = f"must be {allowed}; help(crawlsim.{name}) says more"
                 raise ScenarioError(key, value, more)
-        return function(*args, **given)
+        try:
+            return function(*args, **given)
+        except ScenarioError as error:
+            key, allowed = (_OPTION.sub(argument, text) for text in (error.key, error.allowed))
+            raise ScenarioError(key, error.value, allowed, error.file) from None
 
     return asked
 

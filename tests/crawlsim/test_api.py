@@ -126,6 +126,13 @@ def test_what_is_solved_is_compared_with_what_is_run_in_either_order() -> None:
         ),
         ("rank", {"vary": "run.seed", "values": [1], "confidence": 2}, "above 0.5 and below 1"),
         ("rank", {"vary": "run.seed", "values": [1]}, "minimise\nis needed, or maximise, or first"),
+        (
+            "rank",
+            {"vary": "run.seed", "values": [1], "first": "x"},
+            'first = "x"\nmust be a measure',
+        ),
+        ("optimize", {"target": "threshold", "kind": "exakt"}, 'kind = "exakt"\nmust be exact, '),
+        ("run", {"precision": sim.Precision(0.1, "los")}, 'precision = "los"\none-robot has no'),
         ("schedule", {"visits": 4}, "visits = 4\nmust be a text; help(crawlsim.schedule)"),
     ],
 )
@@ -134,6 +141,8 @@ def test_a_value_of_another_kind_is_refused_with_its_name(
 ) -> None:
     with pytest.raises(ScenarioError, match=re.escape(said)):
         getattr(crawlsim, function)("one-robot", **given)
+    with pytest.raises(ScenarioError, match=r'^shortest = "1x"\nmust be a positive number and'):
+        crawlsim.schedule("docs/examples/visits.csv.gz", "4/day", shortest="1x")
     with pytest.raises(ScenarioError, match=r"trace = 3\nmust be what read_trace gives, a text"):
         crawlsim.fit(3)  # type: ignore[arg-type]
 
