@@ -271,4 +271,6 @@ def svg_text(ax: Axes, name: str) -> str:
         figure.savefig(stream, format="svg", dpi=_RESOLUTION, transparent=True, metadata=nothing)
     text = stream.getvalue()
     element = text[text.index("<svg") :].strip()
+    # Of equal images matplotlib calls each the same, and needs the name of none.
+    element = re.sub(r'(<image\b[^>]*?) id="[^"]*"', r"\1", element)
     return re.sub(r'(\bid="|href="#|url\(#)', rf"\1{name}-", element)

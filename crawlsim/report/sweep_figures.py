@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
@@ -67,7 +68,10 @@ _FEW_VALUES = 8
 """So many different numbers on an axis are its ticks."""
 
 _MOST_ACROSS = 16
-"""Maps with more values to a side are drawn without numbers in their cells."""
+_FEW_ACROSS = 5
+_LETTERS_ACROSS = 38
+"""Maps with more values to a side are drawn without numbers in their cells, with more than a few
+with shorter ones; so many letters fill a row."""
 
 _MOST_MAPS = 4
 _MAP_WIDTH = 4.8
@@ -395,7 +399,11 @@ def plot_heat_map(
     for row in mine:
         place = up.index(text_of(row[keys[1]])), across.index(text_of(row[keys[0]]))
         values[place] = row["estimate"]
-    image = ax.imshow(values, origin="lower", aspect="auto", cmap="Blues")
+    least = values[values > 0].min() if spans_decades(values) else None
+    # On a scale of decades 0 has the colour of the least of the others.
+    how: Any = {"norm": LogNorm()} if least else {}
+    seen = values if least is None else np.where(values < least, least, values)
+    image = ax.imshow(seen, origin="lower", aspect="auto", cmap="Blues", **how)
     label_map(ax, keys, across, up, unit)
     if max(values.shape) <= _MOST_ACROSS:
         _write_numbers(ax, image, values)
@@ -430,18 +438,22 @@ def _write_numbers(
     if np.isnan(values).all():
         return
     low = np.nanmin(values)
-    size = 8 if values.shape[1] <= 8 else 6
-    for (row, column), value in np.ndenumerate(values):
+    few = values.shape[1] <= _FEW_ACROSS
+    words = [f"{v:.3g}" if few or abs(v) >= 1.0 else f"{v:.2g}" for v in values.ravel().tolist()]
+    shades = np.asarray(image.cmap(image.norm(np.asarray(image.get_array()))))
+    letters = values.shape[1] * max(map(len, words))
+    size = min(8.0, 8.0 * _LETTERS_ACROSS / letters)
+    for ((row, column), value), word in zip(np.ndenumerate(values), words, strict=True):
         if math.isnan(value):
             continue
         ax.text(
             column,
             row,
-            f"{value:.3g}",
+            word,
             ha="center",
             va="center",
             fontsize=size,
-            color=ink_on(image.cmap(image.norm(value))),
+            color=ink_on(shades[row, column]),
         )
     for row, column in np.argwhere(values == low).tolist():
         corner = (column - 0.48, row - 0.48)

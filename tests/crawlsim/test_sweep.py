@@ -7,9 +7,11 @@ import itertools
 import json
 import tomllib
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
@@ -403,6 +405,24 @@ def test_a_law_is_called_by_its_name_and_parameters() -> None:
     rows = [{**row("1", 0.5), "policy": policy} for policy in policies]
     curves = curves_of(rows, ["places", "policy"])
     assert [curve.name for curve in curves] == [*policies.values()]
+
+
+def test_numbers_of_a_map_do_not_touch_and_its_colours_tell_decades() -> None:
+    rows = [
+        {**row(places, 10.0 ** -int(places) if places != "8" else 0.0), "law": law}
+        for places in map(str, range(1, 9))
+        for law in ("a", "b")
+    ]
+    ax = plot_heat_map(rows, "throughput", ["places", "law"])
+    ax.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in ax.texts[:8]]
+    assert all(left.x1 <= right.x0 for left, right in pairwise(boxes))
+    (image,) = ax.images
+    shades = image.norm(image.get_array())[0]
+    assert np.diff(shades[:7]).tolist() == pytest.approx([-1 / 6] * 6)
+    assert shades[7] == 0.0
+    assert ax.texts[-1].get_text() == "0"
+    assert ax.texts[-1].get_color() == "#1d2329"
 
 
 def test_slanted_words_are_as_long_as_it_takes_to_tell_them_apart() -> None:
