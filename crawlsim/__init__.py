@@ -13,13 +13,14 @@ from crawlsim.companions import require
 require("scenarios", "sim", "analytic")
 
 if TYPE_CHECKING:
-    from analytic import Prediction, compare
+    from analytic import Prediction
     from crawlsim.api import (
         Check,
         Ranking,
         Run,
         Solution,
         check,
+        compare,
         fit,
         optimize,
         rank,
@@ -38,7 +39,6 @@ _HOMES = {
     "Scenario": "scenarios",
     "ScenarioError": "scenarios",
     "Sweep": "crawlsim.pictures",
-    "compare": "analytic",
     "fitted_scenario": "crawlsim.logs.fit",
     "load": "scenarios",
 }

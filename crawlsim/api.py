@@ -17,8 +17,10 @@ import sim
 from analytic import Comparison, NotApplicable, Optimum, Prediction
 from analytic.index.names import called, place_of
 from analytic.transient.answers import NO_COURSE, OverTime
+from crawlsim.arguments import checked
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.base import one_of
+from scenarios.errors import MISSING, brief
 from scenarios.files import System, scenario_of
 from scenarios.measures import Subject
 from scenarios.results import absent, html_of
@@ -37,6 +39,12 @@ if TYPE_CHECKING:
 
 _HEADLINES = 3
 """Numbers in the one line that says what a run is."""
+
+_PREDICTIONS = """solve(system) gives some, and one's own is \
+Prediction("loss_probability", None, 0.1, "exact", "my notes")"""
+
+_CONFIDENCE = 0.95
+"""With which the best cell is named, unless one asks for another."""
 
 
 @dataclass(frozen=True)
@@ -244,6 +252,7 @@ class Check:
         return frame.assign(formula=frame["source"].map(called))
 
 
+@checked
 def run(
     system: System,
     *,
@@ -306,6 +315,7 @@ def run(
     )
 
 
+@checked
 def solve(system: System) -> Solution:
     """Every formula that applies to a scenario, and why the others do not.
 
@@ -326,6 +336,7 @@ def solve(system: System) -> Solution:
     return Solution(predictions, reasons, course.course, course.periodic, scenario.name)
 
 
+@checked
 def check(
     system: System,
     *,
@@ -362,6 +373,46 @@ def check(
     return Check(analytic.overall([*rows, *course]), rows, results, solution, course)
 
 
+def compare(
+    predictions: Solution | Iterable[Prediction],
+    results: Results | Check,
+    judged: Sequence[str] = (),
+    weights: Sequence[float] | None = None,
+    **options: Any,
+) -> list[Comparison]:
+    """Compare predictions with a simulation, also with one of another system.
+
+    Parameters
+    ----------
+    predictions : Solution or iterable of Prediction
+        What `solve` gives, or one's own.
+    results : Results or Check
+        What `run` gives. The two may be given in either order.
+    judged, weights, **options
+        As of `analytic.compare`.
+
+    Raises
+    ------
+    TypeError
+        If the one holds no predictions, or the other no results.
+    ValueError
+        If the results hold no estimate of something predicted.
+    """
+    said: Any = predictions
+    seen: Any = results
+    if isinstance(said, Results | Check):
+        said, seen = seen, said
+    rows = said.predictions if isinstance(said, Solution) else said
+    own = list(rows) if isinstance(rows, Iterable) else [rows]
+    if wrong := [each for each in own if not isinstance(each, Prediction)]:
+        raise TypeError(f"predictions: {brief(wrong[0])} is none; {_PREDICTIONS}")
+    seen = seen.results if isinstance(seen, Check) else seen
+    if not isinstance(seen, Results):
+        raise TypeError(f"results: {brief(seen)} is none; run(system) gives some")
+    return analytic.compare(own, seen, judged, weights, **options)
+
+
+@checked
 def optimize(
     system: System,
     target: str,
@@ -446,6 +497,7 @@ class Ranking:
     choice: pd.DataFrame
 
 
+@checked
 def rank(
     system: System,
     vary: Mapping[str, Iterable[Any]] | str,
@@ -454,7 +506,7 @@ def rank(
     minimise: str | None = None,
     maximise: str | None = None,
     first: str | None = None,
-    confidence: float = 0.95,
+    confidence: float = _CONFIDENCE,
     indifference: float | None = None,
     max_replications: int | None = None,
     exact: bool = True,
@@ -499,9 +551,11 @@ def rank(
     )
     from sim.sweep import cells, varied_of
 
+    if not 0.5 < confidence < 1.0:
+        raise ScenarioError("confidence", confidence, "must be above 0.5 and below 1")
     goal = goal_of(minimise, maximise, first)
     if goal is None:
-        raise ScenarioError("--minimise", "not given", "is needed, or maximise, or first")
+        raise ScenarioError("minimise", MISSING, "is needed, or maximise, or first")
     varied = varied_of(vary, values)
     grid = cells(scenario_of(system), varied)
     rule = indifference_of(indifference, confidence, goal, grid, max_replications)
@@ -523,24 +577,32 @@ def rank(
 
 
 def _records(grid: Sequence[Cell], *, exact: bool, **how: Any) -> list[dict[str, Any]]:
-    """What comes out of each cell; `how` as of `sim.run`."""
+    """What comes out of each cell; `how` as of `run`."""
     from crawlsim.ranking import cell_record
 
     records = []
     for cell in grid:
-        scenario = analytic.resolve(cell.scenario)
-        predictions = analytic.exact_values(scenario) if exact else {}
-        records.append(cell_record(cell, scenario, sim.run(scenario, **how), predictions))
+        results = run(cell.scenario, **how)
+        predictions = analytic.exact_values(results.system) if exact else {}
+        records.append(cell_record(cell, results.system, results, predictions))
     return records
 
 
+@checked
 def sweep(
     system: System,
     vary: Mapping[str, Iterable[Any]] | str,
     values: Iterable[Any] | None = None,
     *,
+    minimise: str | None = None,
+    maximise: str | None = None,
+    first: str | None = None,
     exact: bool = True,
+    seed: int | None = None,
+    replications: int | None = None,
+    engine: str | None = None,
     executor: Executor | None = None,
+    precision: sim.Precision | float | None = None,
 ) -> Sweep:
     """Estimates of every combination of some entries, with the same seed for all of them.
 
@@ -552,10 +614,12 @@ def sweep(
         one key.
     values : iterable, optional
         Of the one key.
+    minimise, maximise, first : str, optional
+        As of `rank`: the `best` of what is returned says which cell it is.
     exact : bool
         Whether the exact values are computed too.
-    executor : concurrent.futures.Executor, optional
-        Where the replications run; default: this process.
+    seed, replications, engine, executor, precision
+        As of `run`, for each cell.
 
     Returns
     -------
@@ -569,12 +633,21 @@ def sweep(
         If a combination is not valid.
     """
     from crawlsim.pictures import sweep_of
+    from crawlsim.ranking import goal_of, ranked
     from sim.sweep import cells, varied_of
 
+    goal = goal_of(minimise, maximise, first)
     grid = cells(scenario_of(system), varied_of(vary, values))
-    return sweep_of(grid, _records(grid, exact=exact, executor=executor))
+    how = {"engine": engine, "executor": executor, "precision": precision}
+    records = _records(grid, exact=exact, seed=seed, replications=replications, **how)
+    frame = sweep_of(grid, records)
+    if goal is not None:
+        best = ranked(goal, grid, records, _CONFIDENCE)
+        frame.best = best.sentence if best else goal.missed
+    return frame
 
 
+@checked
 def fit(
     trace: Trace | str | Path | Sequence[str | Path],
     *,
@@ -616,6 +689,7 @@ def fit(
     return fit(trace, Options(rates=rates, **options))
 
 
+@checked
 def schedule(
     logs: str | Path | Sequence[str | Path] | VisitLog | ChangeLog,
     visits: str,

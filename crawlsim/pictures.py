@@ -64,14 +64,14 @@ def plot_measure(
     subjects = [row.subject for row in results.rows.of_measure(measure)]
     if not subjects:
         results.find(measure)
-    numbered = all(isinstance(each, int) for each in subjects)
-    if measure in _BY_INDEX and numbered:
+    if measure in _BY_INDEX and all(isinstance(each, int) for each in subjects):
         return _BY_INDEX[measure](results, predictions, ax)
     exact = {
         (each.measure, each.subject): (each.value, each.source)
         for each in predictions
         if each.kind == "exact"
     }
+    numbered = any(isinstance(each, int) for each in subjects)
     across = (MEASURES[measure].subject or "").partition(",")[0] if numbered else ""
     rows = [
         row._asdict()
@@ -85,7 +85,8 @@ def plot_measure(
 class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
     """The rows of a sweep: a data frame whose `plot` knows measures.
 
-    What is made of it is a plain data frame, and so is ``pandas.DataFrame(sweep)``.
+    Its `best` says which cell is best, where that was asked for. What is made of it is a plain data
+    frame, and so is ``pandas.DataFrame(sweep)``.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         As of a data frame.
     """
 
-    _metadata = ["varied", "shown", "unit", "grid"]  # noqa: RUF012  # as pandas has it
+    _metadata = ["varied", "shown", "unit", "grid", "best"]  # noqa: RUF012  # as pandas has it
 
     def plot(
         self, y: str | Sequence[str] = (), x: str | None = None, *, ax: Axes | None = None
@@ -125,7 +126,7 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         names = [name_of_key(key) for key in every]
         keys_of = dict(zip(names, every, strict=True))
         measures = {name: measure for name, (measure, _) in keys_of.items()}
-        wanted = [y] if isinstance(y, str) else list(y) or [name_of_key(self.shown[0])]
+        wanted = list(y if isinstance(y, list | tuple) else [y]) or [name_of_key(self.shown[0])]
         for name in wanted:
             if name not in measures:
                 raise LookupError(self._absent(name))
@@ -152,13 +153,9 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         keys = [across, ""] if len(wanted) > 1 else [across]
         keys += [key for key in self.varied if key != across]
         alone = f"{wanted[0].replace('_', ' ')} ({units[0]})"
-
-        def draw(axes: Axes | None) -> Axes:
-            axes = plot_sweep(rows, measures[wanted[0]], keys, axes, self.unit)
-            axes.set_ylabel(alone if len(wanted) == 1 else units[0])
-            return axes
-
-        return in_pyplot(draw, ax)
+        drawn = rows, measures[wanted[0]], keys
+        label = alone if len(wanted) == 1 else units[0]
+        return in_pyplot(lambda axes: plot_sweep(*drawn, axes, self.unit, label=label), ax)
 
     def _absent(self, name: str) -> str:
         """That there is no such measure, and which there are."""
@@ -167,7 +164,7 @@ class Sweep(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
             "measure", sort=False
         ):
             known[measure] = [None if pd.isna(each) else each for each in some["subject"]]
-        measure, _, subject = name.partition(" ")
+        measure, _, subject = str(name).partition(" ")
         return absent("the sweep", "estimate", measure, subject or None, known)
 
 

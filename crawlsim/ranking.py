@@ -19,7 +19,7 @@ import numpy as np
 
 from crawlsim.bounds import written_bound
 from scenarios import Results, Scenario, ScenarioError
-from scenarios.arrays import Array
+from scenarios.arrays import Array, spans_decades
 from scenarios.base import one_of
 from scenarios.files import value_text
 from scenarios.measures import MEASURES, Subject
@@ -193,10 +193,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _values_between(values: Iterable[float]) -> list[float]:
-    """Values between those of the cells, evenly between each two; whole ones of whole ones."""
+    """Values between those of the cells, whole ones of whole ones, even on the axis of a figure."""
     ends = sorted(set(values))
     each = max(_POINTS // max(len(ends) - 1, 1), 2)
-    inner = [np.linspace(*pair, each + 1)[1:-1] for pair in pairwise(ends)]
+    spaced = np.geomspace if ends[0] > 0 and spans_decades(ends) else np.linspace
+    inner = [spaced(*pair, each + 1)[1:-1] for pair in pairwise(ends)]
     between = np.concatenate(inner) if inner else np.empty(0)
     if all(isinstance(end, int) for end in ends):
         between = np.setdiff1d(np.round(between), ends).astype(int)

@@ -46,6 +46,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "crawlsim"
 html_static_path = [str(HERE / "_static")]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sourcelink = False

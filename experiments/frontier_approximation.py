@@ -1,4 +1,4 @@
-"""How far the waits and obsolescence rates of a frontier are off where accesses are not exponential.
+"""How far formulas of a frontier are off where access times are not exponential.
 
 ``python -m experiments.frontier_approximation [--systems N] [--seed N]`` draws random systems,
 simulates them, and prints the errors of "frontier, other access times" beside the standard errors.

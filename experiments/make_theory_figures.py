@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from analytic import FORMULAS
-from crawlsim.report.drawing import SIMULATED, THEORY, dress, legend_above
+from crawlsim.report.drawing import SIMULATED, THEORY, by_decades, dress, legend_above, name_ends
 from crawlsim.report.words import with_unit
 from experiments.theory_points import PROBES, knobs_of, points_of, predicted_at, scenario_of
 
@@ -96,17 +96,18 @@ def draw(found: list[Number], lines: Lines) -> Figure:
     ax = figure.add_subplot()
     first = found[0]
     dress(ax, changed_words(first), with_unit(first.measure, None, first.time_unit))
-    named = len({each.subject for each in found}) > 1
+    ends = []
     for _, group in groupby(sorted(found, key=lambda each: each.line), lambda each: each.line):
         line = list(group)
         _draw_line(ax, line, lines[line[0].line])
-        if named:
-            end = (line[-1].to, line[-1].theory)
-            words = line[0].subject_words
-            ax.annotate(words, end, (6, 0), textcoords="offset points", fontsize=8, va="center")
-    if min(each.low for each in found) >= 0:
+        ends.append((line[-1].to, line[-1].theory, line[0].subject_words))
+    points = [(each.to, each.simulated, SIMULATED) for each in found]
+    said = by_decades(ax, points, (value for line in lines.values() for _, value in line))
+    if ax.get_yscale() == "linear" and min(each.low for each in found) >= 0:
         ax.set_ylim(bottom=0)
-    legend_above(ax)
+    legend_above(ax, title=said or None)
+    if len({each.subject for each in found}) > 1:
+        name_ends(ax, ends)
     return figure
 
 

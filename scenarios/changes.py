@@ -41,6 +41,9 @@ _LISTS_OF_TABLES = ("interventions", "classes", "sources")
 
 def with_changes(entries: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of `entries` with every dotted key of `changes` set."""
+    if not isinstance(changes, Mapping):
+        allowed = 'must be a key with its value, or keys and values: {"buffer.waiting_places": 3}'
+        raise ScenarioError("changes", changes, allowed)
     try:
         changed: dict[str, Any] = plain(entries)
         for path, value in changes.items():

@@ -84,6 +84,12 @@ _ALL = (
         ),
     ),
     _row(
+        "catch_up_time",
+        "time after the last intervention until no more due pages wait than usual",
+        unit="time",
+        frontier=lambda f: f.catch_up,
+    ),
+    _row(
         "busy_robots",
         "time average of the robots with an access",
         unit="robots",

@@ -333,7 +333,7 @@ def absent(
     if measure not in known:
         every = ", ".join(map(_with_subjects, known, known.values())) or "none"
         how = f" ({why})" if why else _ASKED_FOR.get(measure) or nearest(measure, known)
-        name, _, own = measure.partition(" ")
+        name, _, own = str(measure).partition(" ")
         if own and name in known:
             how = f" (write {name!r} and its subject as two arguments)"
         return f"{owner} has no {what} of {measure!r}{how}; it has {every}"

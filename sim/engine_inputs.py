@@ -34,7 +34,7 @@ from scenarios.page_groups import only_sums
 from scenarios.sections import Pages, Servers
 from scenarios.service_phases import seen_phases
 from scenarios.spacing_cost import Fading, Geometric, Power, Table
-from scenarios.timeline import observation_times
+from scenarios.timeline import end_of_interventions, observation_times
 from sim import rules
 from sim.laws import draws_and_mean
 
@@ -76,6 +76,10 @@ class DueRules(NamedTuple):
     first, factor, most : float
         Of the back-off; 0 first: there is none.
     timeout : float
+    ended : float
+        When the last intervention ends; inf: nobody asks when the robots have caught up.
+    caught_up : float
+        They have when at most so many pages wait.
     """
 
     order: int
@@ -84,6 +88,8 @@ class DueRules(NamedTuple):
     factor: float
     most: float
     timeout: float
+    ended: float
+    caught_up: float
 
 
 def due_rules(scenario: Scenario) -> DueRules:
@@ -91,6 +97,8 @@ def due_rules(scenario: Scenario) -> DueRules:
     frontier = present(scenario.model.frontier)
     failing = present(scenario.model.fleet).failing or Failing(0.0, 0)
     backoff = failing.backoff or Backoff(0.0, 1.0, math.inf)
+    ended, caught_up = end_of_interventions(scenario), frontier.policy.caught_up
+    asked = ended is not None and caught_up is not None
     return DueRules(
         order=_code_of(frontier.order, "robots.accessing.order", _FRONTIER),
         from_start=frontier.from_start,
@@ -98,6 +106,8 @@ def due_rules(scenario: Scenario) -> DueRules:
         factor=backoff.factor,
         most=backoff.most,
         timeout=failing.timeout,
+        ended=present(ended) if asked else math.inf,
+        caught_up=present(caught_up) if asked else 0.0,
     )
 
 

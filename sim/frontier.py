@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from sim import rules
+from sim.engine_inputs import DueRules
 from sim.tally import FrontierTally
 
 
@@ -17,8 +19,7 @@ class Frontier:
 
     Parameters
     ----------
-    order : int
-        One of `rules.FIRST_DUE` and those after it.
+    given : DueRules
     intervals, priorities : sequence of float
         Of each page.
     hosts : sequence of int
@@ -31,14 +32,16 @@ class Frontier:
 
     def __init__(
         self,
-        order: int,
+        given: DueRules,
         intervals: Sequence[float],
         priorities: Sequence[float],
         hosts: Sequence[int],
         spacing: Sequence[float],
         followed: int,
     ) -> None:
-        self._order = order
+        self._given = given
+        self._order = given.order
+        self._caught_up = math.inf
         self._intervals = intervals
         self._priorities = priorities
         self._hosts = hosts
@@ -103,9 +106,14 @@ class Frontier:
     def _count(self, now: float) -> None:
         """Close the integrals."""
         lasted = now - self._since
+        self._caught_up = min(self._caught_up, self._catch_up(now))
         self._waiting_time += self.waiting * lasted
         self._busy_time += self.busy * lasted
         self._since = now
+
+    def _catch_up(self, now: float) -> float:
+        given = self._given
+        return rules.caught_up_after(self._since, now, self.waiting, given.ended, given.caught_up)
 
     def _begin_counting(self, now: float) -> None:
         self._since = now
@@ -128,6 +136,8 @@ class Frontier:
             waiting_at_start=self._waiting_at_start,
             waiting_at_end=self.waiting,
             delay=self._delay,
+            caught_up=int(self._caught_up < math.inf),
+            catch_up=self._caught_up if self._caught_up < math.inf else 0.0,
             waiting_time=self._waiting_time,
             busy_time=self._busy_time,
             page_started=np.array(self._page_started, dtype=np.int64),

@@ -16,6 +16,7 @@ from concurrent.futures import (
 )
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from os import cpu_count
 from typing import Any
 
@@ -309,7 +310,7 @@ class Precision:
     ----------
     relative : float
         Largest half-width divided by the estimate.
-    measures : sequence of str
+    measures : str or sequence of str
         The measures it must hold for; empty: all of the scenario's `judged`, else all measures
         of the whole system that are not 0. Of many pages it holds for the groups.
     most : int
@@ -321,7 +322,9 @@ class Precision:
     most: int = 1000
 
     def __post_init__(self) -> None:
-        if not 0 < self.relative <= 1:
+        if isinstance(self.measures, str):
+            object.__setattr__(self, "measures", (self.measures,))
+        if not isinstance(self.relative, Real) or not 0 < self.relative <= 1:
             raise ScenarioError("precision", self.relative, "must be > 0 and at most 1")
 
     def check(self, results: Results) -> None:

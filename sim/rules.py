@@ -199,6 +199,24 @@ def next_pause(pause: float, first: float, factor: float, most: float) -> float:
     return min(pause * factor if pause > 0.0 else first, most)
 
 
+def caught_up_after(since: float, now: float, waiting: int, ended: float, enough: float) -> float:
+    """Time from the end of the interventions until few pages wait; inf: not yet by now.
+
+    Parameters
+    ----------
+    since, now : float
+        For this long the same number of pages has been waiting.
+    waiting : int
+    ended : float
+        When the last intervention ended.
+    enough : float
+        At most so many pages may wait.
+    """
+    if now > ended and waiting <= enough:
+        return max(since - ended, 0.0)
+    return math.inf
+
+
 def is_gone(death: float, now: float) -> bool:
     """Whether a page that lives until a time has vanished, at that very time already."""
     return death <= now

@@ -355,7 +355,7 @@ class SearchEngine:
         intervals = due_intervals(present(self._scenario.model.frontier).policy, section).tolist()
         spaced = self._section.host_spacing is not None
         frontier = Frontier(
-            given.order,
+            given,
             intervals,
             page_priorities(section).tolist(),
             page_hosts(section).tolist() if spaced else [],

@@ -163,7 +163,7 @@ def varied_of(
         If it is neither, or a key has no list of values.
     """
     given = {vary: values} if isinstance(vary, str) else vary
-    if not isinstance(given, Mapping) or (values is not None and given is vary):
+    if not isinstance(given, Mapping) or not given or (values is not None and given is vary):
         raise ScenarioError("vary", vary, f"must be keys and lists of values: {HOW}")
     varied = {}
     for key, some in given.items():

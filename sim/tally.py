@@ -222,6 +222,10 @@ class FrontierTally:
         Due pages at the two ends of the window.
     delay : float
         Times from falling due to the start of the access, summed over those that began.
+    caught_up : int
+        1: after the last intervention few enough pages waited some time, whatever the window.
+    catch_up : float
+        How long that took.
     waiting_time, busy_time : float
         Time integrals of the due pages that wait, and of the robots with an access.
     page_started, page_delay : ndarray, shape (pages,)
@@ -233,6 +237,8 @@ class FrontierTally:
     waiting_at_start: int
     waiting_at_end: int
     delay: float
+    caught_up: int
+    catch_up: float
     waiting_time: float
     busy_time: float
     page_started: NDArray[np.integer[Any]]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from analytic.frontier.catching_up import Outage, catch_up_time
 from analytic.frontier.closed_network import (
     Access,
     Network,
@@ -33,6 +34,7 @@ from scenarios.laws import Distribution
 from scenarios.model import Frontier, FrontierOrder, present
 from scenarios.page_data import due_intervals
 from scenarios.page_groups import only_sums
+from scenarios.timeline import end_of_interventions
 
 
 @premise
@@ -211,6 +213,77 @@ def _measures(scenario: Scenario, visits: _Visits, due: Array) -> Values:
     yield "busy_robots", None, total * mean_time(present(access_law(scenario)))
 
 
+def interventions_end(scenario: Scenario) -> str | None:
+    """There are interventions, all of which end."""
+    if not scenario.interventions:
+        return "there are no [[interventions]]"
+    ended = end_of_interventions(scenario) is not None
+    return None if ended else "an intervention repeats, or never ends"
+
+
+def before_the_horizon(scenario: Scenario) -> str | None:
+    """They end before the horizon."""
+    ended = end_of_interventions(scenario)
+    late = ended is not None and ended >= scenario.run.horizon
+    return "the last intervention ends after the horizon" if late else None
+
+
+@dependent
+def length_known(scenario: Scenario) -> str | None:
+    """It is known how many pages wait in the long run, or given how many may."""
+    known = caught_up_of(scenario) is not None
+    return None if known else "give robots.accessing.caught_up: no formula gives the mean length"
+
+
+def caught_up_of(scenario: Scenario) -> float | None:
+    """How many pages may wait when the robots have caught up: as given, or as many as usual.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With a frontier.
+    """
+    given = _frontier(scenario).policy.caught_up
+    if given is not None:
+        return given
+    usual = scenario.with_("interventions", None)
+    row = next((each for each in FORMULAS[:3] if each.reason_against(usual) is None), None)
+    if row is None:
+        return None
+    values = row.evaluate(usual)
+    return next((value for measure, _, value in values if measure == "frontier_length"), None)
+
+
+def with_caught_up(scenario: Scenario) -> Scenario:
+    """The scenario that says how many pages may wait, where interventions end and it is known."""
+    frontier = scenario.model.frontier
+    asked = frontier is not None and frontier.policy.caught_up is None
+    if not asked or end_of_interventions(scenario) is None:
+        return scenario
+    enough = caught_up_of(scenario)
+    return scenario if enough is None else scenario.with_("robots.accessing.caught_up", enough)
+
+
+def _catching_up(scenario: Scenario) -> Values:
+    intervals = _intervals(scenario)
+    kinds, counts = np.unique(intervals[np.isfinite(intervals)], return_counts=True)
+    mean = mean_time(present(access_law(scenario)))
+    robots = most_active(scenario)
+    timeline = scenario.model.timeline
+    first = min(each.at for each in scenario.interventions)
+    changed = [piece for piece in timeline if piece.end > first]
+    active = [min(robots, robots if each.robots is None else each.robots) for each in changed]
+    capacities = [
+        piece.robot_speed * number / mean for piece, number in zip(changed, active, strict=True)
+    ]
+    released = np.maximum(np.diff([robots, *active]), 0).tolist()
+    ended = present(end_of_interventions(scenario))
+    begins = [max(piece.begin, first) for piece in changed]
+    outage = Outage(begins, capacities, released, robots / mean, ended)
+    enough = present(caught_up_of(scenario))
+    yield "catch_up_time", None, catch_up_time(kinds, counts, mean, outage, enough)
+
+
 _FALLING_DUE = (
     pages_fall_due,
     page_conditions.no_buffer,
@@ -269,6 +342,30 @@ FORMULAS: tuple[Formula, ...] = (
         origin="own",
         conditions=(*_WAITING, other_accesses),
         evaluate=_waiting,
+    ),
+    Formula(
+        paper="frontier",
+        number="catching up",
+        quantity="time after an outage until the frontier is as short as usual, as a fluid",
+        latex=r"F=\min\{u\ge0:w(t_0+u)\le w_0\},\qquad w'(t)=\sum_id_i(t-I_i-\mathbb{E}X)-d(t),"
+        r"\qquad d(t)\le\frac{R(t)}{\mathbb{E}X}",
+        function=catch_up_time,
+        kind="approximation",
+        origin="own",
+        conditions=(
+            pages_fall_due,
+            page_conditions.no_buffer,
+            page_conditions.robots_always_work,
+            page_conditions.resolved_frequencies,
+            known_accesses,
+            every_access_delivers,
+            no_host_spacing,
+            interventions_end,
+            before_the_horizon,
+            length_known,
+        ),
+        evaluate=_catching_up,
+        over_time=True,
     ),
 )
 """The index: paper, name, quantity, function, kind, conditions."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from analytic.frontier import optimal_intervals
+from analytic.frontier import optimal_intervals, with_caught_up
 from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.machinery.refusal import NoAnswerError
 from analytic.page_refresh import index_numbers
@@ -167,6 +167,7 @@ def resolve(scenario: Scenario) -> Scenario:
             key = f"robots.accessing.{policy.unresolved}"
             best = optimize(scenario, "frequencies", key, "optimal")
             scenario = scenario.with_(best.changes)
+    scenario = with_caught_up(scenario)
     if isinstance(scenario.activation, Optimal):
         try:
             best = optimize(scenario, scenario.activation.family, "activation.optimal")

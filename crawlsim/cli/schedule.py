@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from inspect import unwrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -111,17 +112,18 @@ def schedule(
     LOG is CSV, CDX, Parquet, or what Heritrix, Nutch or StormCrawler write, plain or packed (gz,
     bz2, xz, zst); several are one history. T is 90s, 30m, 1h, 20d or 2w.
     """
-    from crawlsim.api import schedule as made
+    from crawlsim.api import schedule as made_in_python
     from crawlsim.logs.plan.tables import read_classes, read_host_visits, read_robots, read_weights
     from crawlsim.logs.plan.writing import schedule_text, unspent
 
     if kind not in (None, *_KINDS):
         raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
+    made = unwrap(made_in_python)  # whose refusals name options
     files = claim_all({"--out": out, "--report": report}, force=force)
     plan = made(
         logs,
         visits,
-        kind=kind,  # type: ignore[arg-type]  # checked above
+        kind=kind,
         form=source,
         out_format=form,
         tiers=() if tiers is None else tiers.split(","),

@@ -5,19 +5,21 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
+from scenarios.arrays import spans_decades
 from scenarios.results import Estimate
 
 COLOURS = ("#0072b2", "#c24a00", "#00805e", "#b07800", "#8a4a8f", "#5a6270")
@@ -50,6 +52,16 @@ _LONGEST_TEXT = 36
 _RESOLUTION = 200
 _MANY = 400
 _DECADES = 1000.0
+_UNSEEN = 1000.0
+"""By how much a formula is shown below all that was simulated."""
+
+_POINTS = 72.0
+_LINE_OF_NAMES = 10.0
+"""Points of an inch, and of a line of names."""
+
+_INK = "#1d2329"
+_MIDDLE = 0.21
+"""Luminance at which white and ink have the same contrast."""
 
 
 class Drawing(NamedTuple):
@@ -80,11 +92,11 @@ def whole_numbers(*axes: Axis) -> None:
         axis.set_major_locator(MaxNLocator("auto", integer=True))
 
 
-def plain(text: str) -> str:
+def plain(text: str, longest: int = _LONGEST_TEXT) -> str:
     """Text from a scenario as a figure can show it: no formula marks, not too long."""
     kept = "".join(letter if letter.isprintable() else " " for letter in text)
-    if len(kept) > _LONGEST_TEXT:
-        kept = kept[: _LONGEST_TEXT - 1] + "…"
+    if len(kept) > longest:
+        kept = kept[: longest - 1] + "…"
     return kept.replace("$", r"\$")
 
 
@@ -107,6 +119,7 @@ def legend_above(ax: Axes, columns: int = 2, title: str | None = None) -> None:
         ncols=columns,
         title=title,
         title_fontsize=8.5,
+        alignment="left",
         fontsize=8.5,
         frameon=False,
         borderaxespad=0.2,
@@ -135,6 +148,81 @@ def logarithmic(ax: Axes, *names: str) -> None:
         if high * wider**2 / low < _DECADES:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def by_decades(
+    ax: Axes, simulated: Sequence[tuple[float, float | None, str]], predicted: Iterable[float]
+) -> str:
+    """Make the vertical axis logarithmic where an even one would show the largest values alone.
+
+    Parameters
+    ----------
+    ax : Axes
+        With all that is drawn.
+    simulated : sequence of (place, estimate, colour)
+        Zeros are marked at the lower edge.
+    predicted : iterable of float
+        Those far below all that was simulated are left out.
+
+    Returns
+    -------
+    str
+        What the marks mean, where there are some.
+    """
+    estimates = np.array([value for _, value, _ in simulated], dtype=float)  # None is nan
+    if not spans_decades([*estimates, *predicted]):
+        return ""
+    logarithmic(ax, "y")
+    if (estimates > 0.0).any():
+        least = float(estimates[estimates > 0.0].min()) / _UNSEEN
+        ax.set_ylim(bottom=max(ax.get_ylim()[0], least))
+    zeros = [(place, colour) for place, value, colour in simulated if value == 0.0]
+    at_the_edge: Any = {"transform": ax.get_xaxis_transform(), "clip_on": False}
+    for place, colour in zeros:
+        ax.plot(place, 0.0, "v", color=colour, **at_the_edge)
+    return "▼: 0 in the simulation" if zeros else ""
+
+
+def name_ends(ax: Axes, ends: Sequence[tuple[float, float, str]]) -> None:
+    """Names to the right of the ends of lines, one below the other where these nearly meet.
+
+    Parameters
+    ----------
+    ax : Axes
+        With its limits and its size.
+    ends : sequence of (x, y, name)
+    """
+    figure = ax.figure
+    assert isinstance(figure, Figure)
+    figure.draw_without_rendering()  # the layout says how high the axes are
+    room = figure.dpi / _POINTS * _LINE_OF_NAMES
+    heights = [float(ax.transData.transform((x, y))[1]) for x, y, _ in ends]
+    order = sorted(range(len(ends)), key=heights.__getitem__)
+    places = apart([heights[n] for n in order], room)
+    for n, place in zip(order, places, strict=True):
+        x, y, name = ends[n]
+        shift = (place - heights[n]) * _POINTS / figure.dpi
+        how: Any = {"textcoords": "offset points", "fontsize": 8, "va": "center"}
+        ax.annotate(name, (x, y), (6, shift), **how)
+
+
+def apart(heights: Sequence[float], least: float) -> list[float]:
+    """The heights, from below, moved as little as it takes to be so far from one another."""
+    blocks: list[list[float]] = []  # of heights less what stands below them
+    for n, height in enumerate(heights):
+        blocks.append([height - n * least])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    means = [float(np.mean(block)) for block in blocks for _ in block]
+    return [mean + n * least for n, mean in enumerate(means)]
+
+
+def ink_on(colour: Any) -> str:
+    """White, or nearly black: what is read more easily on a colour of a cell."""
+    shares = np.array(to_rgb(colour))
+    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    luminance = float(linear @ (0.2126, 0.7152, 0.0722))
+    return "white" if luminance < _MIDDLE else _INK
 
 
 def integers(ax: Axes) -> None:
@@ -183,4 +271,6 @@ def svg_text(ax: Axes, name: str) -> str:
         figure.savefig(stream, format="svg", dpi=_RESOLUTION, transparent=True, metadata=nothing)
     text = stream.getvalue()
     element = text[text.index("<svg") :].strip()
+    # Of equal images matplotlib calls each the same, and needs the name of none.
+    element = re.sub(r'(<image\b[^>]*?) id="[^"]*"', r"\1", element)
     return re.sub(r'(\bid="|href="#|url\(#)', rf"\1{name}-", element)

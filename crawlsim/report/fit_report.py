@@ -33,7 +33,7 @@ from crawlsim.report.drawing import (
 from crawlsim.report.pages import beginning, rendered
 from crawlsim.report.words import number
 from scenarios import Scenario, dumps
-from scenarios.arrays import Array
+from scenarios.arrays import Array, spans_decades
 from scenarios.text import counted
 
 _HEIGHT = 3.0
@@ -154,7 +154,7 @@ def plot_batch_sizes(fit: Fit, ax: Axes | None = None) -> Axes:
     ax.bar(sizes, shares, color=SIMULATED, alpha=0.8)
     ax.set_xlim(0.3, max(sizes.max(), 5) + 0.7)
     integers(ax)
-    if shares.min() < 0.01 * shares.max():
+    if spans_decades(shares):
         ax.set_yscale("log")
         ax.set_ylim(0.5 * shares.min(), 1.3)
     return ax

@@ -29,6 +29,7 @@ from crawlsim.report.drawing import (
     THEORY,
     axes_for,
     legend_above,
+    logarithmic,
     panel,
     plain,
     whole_numbers,
@@ -248,8 +249,6 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
     """
     rates = search.change_rates
     ax = panel(ax, f"change rate (per {plain(search.time_unit)})", "share of the accesses", _HEIGHT)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
     changes = rates > 0
     accessed = changes & (search.shares > 0)
     left_out = changes & ~accessed
@@ -273,6 +272,7 @@ def plot_frequencies(search: FrequencySearch, ax: Axes | None = None) -> Axes:
         ax.plot(
             ends, ends / changing.sum(), "--", color=THEORY, lw=0.9, label="as the change rates"
         )
+        logarithmic(ax, *"xy")
     if not changes.all():
         constant = _counted("page", int((~changes).sum()))
         ax.plot([], [], ls="none", label=f"{constant} without changes")

@@ -9,7 +9,7 @@ from functools import cached_property
 from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from analytic.index.bibliography import REFERENCES
@@ -537,9 +537,13 @@ def rendered(name: str, filters: Mapping[str, Callable[..., Any]], **values: Any
         return (resources.files("crawlsim.report") / file).read_text(encoding="utf-8")
 
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(text_of_file),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= filters
-    template = environment.from_string(text_of_file(name))
+    template = environment.get_template(name)
     style = text_of_file("colours.css") + text_of_file("style.css")
     return visible(template.render(style=Markup(style), **values))

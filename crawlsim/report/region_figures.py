@@ -16,7 +16,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from crawlsim.report.drawing import axes_for
+from crawlsim.report.drawing import axes_for, ink_on
 from crawlsim.report.sweep_figures import (
     label_map,
     of_first_values,
@@ -38,7 +38,6 @@ _MOST_ACROSS = 24
 
 _NUMBER = re.compile(r"-?\d+")
 _LIGHT, _DARK = 0.12, 0.92
-_WHITE_ABOVE = 0.55
 
 
 def distinct_decisions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -113,8 +112,7 @@ def plot_regions(
     if max(cells.shape) <= _MOST_ACROSS:
         for (row_number, column), value in np.ndenumerate(cells):
             if not math.isnan(value):
-                dark = value / max(len(found) - 1, 1) > 1 - _WHITE_ABOVE
-                ink = "white" if dark else "#1d2329"
+                ink = ink_on(shades[int(value)])
                 mark = marks[int(value)]
                 ax.text(column, row_number, mark, ha="center", va="center", fontsize=8, color=ink)
     label_map(ax, keys, across, up, unit)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 
 from analytic.rules.choices import names_of_classes
-from crawlsim.report.drawing import COLOURS, panel, plain, whole_numbers
+from crawlsim.report.drawing import COLOURS, ink_on, panel, plain, whole_numbers
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Switching
 from scenarios.arrays import IntArray
@@ -93,10 +93,11 @@ def draw_numbers(
     numbers = np.array([levels for _, levels in rows])
     ax = panel(ax, "pages in the system", "", max(1.2, 0.8 + 0.3 * len(rows)))
     most = max(int(numbers.max()), 1)
-    ax.imshow(numbers, cmap="Blues", vmin=0, vmax=1.3 * most, aspect="auto")
+    image = ax.imshow(numbers, cmap="Blues", vmin=0, vmax=1.3 * most, aspect="auto")
     if numbers.size <= _MOST_CELLS:
         for (row, level), number in np.ndenumerate(numbers):
-            ax.text(level, row, str(number), ha="center", va="center", fontsize=8)
+            ink = ink_on(image.cmap(image.norm(number)))
+            ax.text(level, row, str(number), ha="center", va="center", fontsize=8, color=ink)
     ax.set_yticks(range(len(rows)), [plain(name) for name, _ in rows])
     ax.set_title(title, fontsize=9, loc="left", color="#333333")
     whole_numbers(ax.xaxis)

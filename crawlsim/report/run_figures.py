@@ -427,7 +427,7 @@ def _draw_theory(ax: Axes, x: Array, values: Array, kind: str) -> None:
         marker="_" if few else "none" if smooth else ".",
         ms=1.5 if not few else 14 if exact else 20,  # a bound that theory reaches sticks out
         color=THEORY if exact else _BOUND,
-        lw=0.9,
+        lw=0.9 if exact else 1.8,
         zorder=3.0 if exact else 2.9,
         label=_LABELS.get(kind, kind),
         rasterized=len(values) > MANY_POINTS,

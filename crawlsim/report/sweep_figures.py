@@ -12,13 +12,26 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from crawlsim.report.drawing import THEORY, axes_for, dress, legend_above, plain, svg_text
+from crawlsim.report.drawing import (
+    THEORY,
+    axes_for,
+    by_decades,
+    dress,
+    ink_on,
+    legend_above,
+    logarithmic,
+    plain,
+    svg_text,
+)
 from crawlsim.report.words import name_of, of_entry, value_in_words, with_unit
+from scenarios.arrays import spans_decades
 from scenarios.files import parse_value, value_text
 from scenarios.measures import Subject
 
@@ -41,11 +54,12 @@ _LINE = 0.2
 """Inches: of a letter and a handle of a legend across, of a line of it down."""
 
 _LABEL = 36
+_UP = 32
 _ROOM = 57
 _LEAST_ROOM = 12
-_SLANTED = 18
-"""Letters: of a line of a label, below an axis, of a tick's line that can be wrapped, of a slanted
-tick."""
+_SLANTED = (18, 24)
+"""Letters: of a line of a label, of one up an axis, below an axis, of a tick's line that can be
+wrapped, of a slanted tick, and of one that shorter ones would not tell from another."""
 
 _MOST_LINES = 5
 _MOST_TICKS = 12
@@ -54,17 +68,20 @@ _FEW_VALUES = 8
 """So many different numbers on an axis are its ticks."""
 
 _MOST_ACROSS = 16
-"""Maps with more values to a side are drawn without numbers in their cells."""
+_FEW_ACROSS = 5
+_LETTERS_ACROSS = 38
+"""Maps with more values to a side are drawn without numbers in their cells, with more than a few
+with shorter ones; so many letters fill a row."""
 
 _MOST_MAPS = 4
 _MAP_WIDTH = 4.8
 _MAP_HEIGHT = 3.4
-_DARK = 0.55
 
 
-def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) -> None:
+def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) -> str:
     """One measure against the first varied entry: theory as lines, simulation as points.
 
+    What cannot be seen is said: lines that lie on each other, and zeros below an axis of decades.
     A line stands for formulas that were evaluated between the cells, or at every whole number. The
     others, and those of an entry that is not a number, are dashes that nothing joins.
     """
@@ -76,6 +93,8 @@ def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) ->
     dense = any(len(one) > len(cells) for one, cells in zip(mine, simulated, strict=True))
     joined = dense or _are_all_whole(places)
     alike: dict[bytes, list[str]] = {}
+    points: list[tuple[float, float | None, str]] = []
+    predicted: list[float] = []
     for curve, unordered, cells in zip(curves, mine, simulated, strict=True):
         place = _places([row[entry] for row in unordered]) if joined else places
         rows = sorted(unordered, key=lambda row: place[text_of(row[entry])])
@@ -92,12 +111,14 @@ def _draw(ax: Axes, curves: Sequence[Curve], key: Key, entry: str, unit: str) ->
         style: Any = {"fmt": curve.marker, "ms": 4, "lw": 1.2, "color": curve.colour}
         at = [places[text_of(row[entry])] for row in cells]
         ax.errorbar(at, y, yerr=half, label=curve.name or None, **style)
+        points += [(*point, curve.colour) for point in zip(at, y, strict=True)]
+        predicted += theory.tolist()
     on_one_line = "; ".join(", ".join(names) for names in alike.values() if len(names) > 1)
-    if on_one_line:
-        words = _wrapped(f"the same line: {on_one_line}", _ROOM)
-        ax.set_title(words, fontsize=8.5, loc="left", color="#333333")
+    said = [f"the same line: {on_one_line}"] if on_one_line else []
+    said.append(by_decades(ax, points, predicted))
     _set_ticks(ax, list(map(words_of, places)))
     dress(ax, _wrapped(of_entry(entry, unit), _LABEL), _wrapped(with_unit(*key, unit), _LABEL))
+    return "; ".join(filter(None, said))
 
 
 def _are_all_whole(places: Mapping[str, float]) -> bool:
@@ -115,9 +136,12 @@ def _places(values: Sequence[Any]) -> dict[str, float]:
 
 
 def _set_ticks(ax: Axes, values: Sequence[str]) -> None:
-    """Whole numbers for whole numbers; words wrapped or slanted so that they do not meet."""
+    """Decades, or whole numbers of whole ones; words wrapped or slanted so as not to meet."""
     if all(is_number(value) for value in values):
         numbers = sorted({float(value) for value in values})
+        if numbers[0] > 0 and spans_decades(numbers):
+            logarithmic(ax, "x")
+            return
         least = (numbers[-1] - numbers[0]) / _FEW_VALUES / 2  # between ticks that do not meet
         if len(numbers) <= _FEW_VALUES and all(b - a >= least for a, b in pairwise(numbers)):
             ax.set_xticks(numbers, [f"{each:g}" for each in numbers])
@@ -129,7 +153,8 @@ def _set_ticks(ax: Axes, values: Sequence[str]) -> None:
     if room >= _LEAST_ROOM or max(map(len, values)) <= room:
         ax.set_xticks(ticks, [_wrapped(values[n], room) for n in ticks])
     else:
-        short = [text if len(text) <= _SLANTED else f"{text[: _SLANTED - 1]}…" for text in values]
+        cut = [[t if len(t) <= n else f"{t[: n - 1]}…" for t in values] for n in _SLANTED]
+        short = next((each for each in cut if len({*each}) == len({*values})), cut[0])
         slanted = [plain(short[n]) for n in ticks]
         ax.set_xticks(ticks, slanted, rotation=30, ha="right", rotation_mode="anchor")
     ax.set_xlim(-0.5, len(values) - 0.5)
@@ -138,7 +163,7 @@ def _set_ticks(ax: Axes, values: Sequence[str]) -> None:
 def _wrapped(text: str, width: int) -> str:
     """Text in a few lines, as a figure can show it."""
     lines = textwrap.wrap(text, width, max_lines=_MOST_LINES, placeholder=" …")
-    return "\n".join(map(plain, lines))
+    return "\n".join(plain(line, width) for line in lines)
 
 
 def sweep_picture(
@@ -181,13 +206,15 @@ def sweep_figure(
     every = curves_of([*rows, *between], keys)
     curves = every[:_MOST_CURVES]
     for key, ax in zip(panels, axes, strict=True):
-        _draw(ax, curves, key, keys[0], unit)
+        said = _draw(ax, curves, key, keys[0], unit)
+        ax.set_title(_wrapped(said, _ROOM), fontsize=8.5, loc="left", color="#333333")
     if len(curves) > 1:
         title = ", ".join(of_entry(key, unit) for key in keys[1:])
         title += f": the first {len(curves)} of {len(every)}" * (len(every) > len(curves))
         _legend_below(figure, curves, title)
-    theory = Line2D([], [], color=THEORY, lw=1.2)
-    simulated = Line2D([], [], color=THEORY, marker="o", ms=4, ls="none")
+    colour = curves[0].colour if len(curves) == 1 else THEORY
+    theory = Line2D([], [], color=colour, lw=1.2)
+    simulated = Line2D([], [], color=colour, marker="o", ms=4, ls="none")
     names = ["formula", "simulation, 95 % interval"]
     figure.legend([theory, simulated], names, loc="outside upper left", ncols=2, **_LEGEND)
     return figure
@@ -305,6 +332,7 @@ def plot_sweep(
     ax: Axes | None = None,
     unit: str = "time unit",
     subject: Subject = None,
+    label: str | None = None,
 ) -> Axes:
     """A measure over the first varied entry: simulation as points, theory as lines.
 
@@ -313,19 +341,24 @@ def plot_sweep(
     rows, measure, keys, ax, unit, subject
         As of `plot_heat_map`; further entries make a curve each. Rows of formulas alone, whose
         estimates are None, may be among them (`crawlsim.ranking.formulas_between`).
+    label : str, optional
+        Of the vertical axis, in place of the measure and its unit.
     """
     ax = axes_for(ax)
     curves = curves_of(rows, keys)[:_MOST_CURVES]
     if len(curves) == 1:
         curves = [replace(curves[0], name="simulation, 95 % interval")]
-    _draw(ax, curves, (measure, subject), keys[0], unit)
+    said = _draw(ax, curves, (measure, subject), keys[0], unit)
+    if label is not None:
+        ax.set_ylabel(_wrapped(label, _UP))
     title = ", ".join(of_entry(key, unit) for key in keys[1:] if key)
     if any(row["predicted"] is not None and row["predicted"] == row["predicted"] for row in rows):
         if len(curves) == 1:
-            ax.plot([], [], color=THEORY, lw=1.2, label="formula")
+            ax.plot([], [], color=curves[0].colour, lw=1.2, label="formula")
         else:
             title += "; lines: formulas" if title else "lines: formulas"
-    legend_above(ax, columns=4 if title else 2, title=plain(title) or None)
+    words = "\n".join(_wrapped(each, _ROOM) for each in (title, said) if each)
+    legend_above(ax, columns=4 if title else 2, title=words or None)
     return ax
 
 
@@ -366,10 +399,14 @@ def plot_heat_map(
     for row in mine:
         place = up.index(text_of(row[keys[1]])), across.index(text_of(row[keys[0]]))
         values[place] = row["estimate"]
-    image = ax.imshow(values, origin="lower", aspect="auto", cmap="Blues")
+    least = values[values > 0].min() if spans_decades(values) else None
+    # On a scale of decades 0 has the colour of the least of the others.
+    how: Any = {"norm": LogNorm()} if least else {}
+    seen = values if least is None else np.where(values < least, least, values)
+    image = ax.imshow(seen, origin="lower", aspect="auto", cmap="Blues", **how)
     label_map(ax, keys, across, up, unit)
     if max(values.shape) <= _MOST_ACROSS:
-        _write_numbers(ax, values)
+        _write_numbers(ax, image, values)
     bar = ax.figure.colorbar(image, ax=ax)
     bar.set_label(plain(with_unit(measure, subject, unit)), fontsize=9, color="#333333")
     bar.ax.tick_params(labelsize=8.5, colors="#444444")
@@ -394,25 +431,29 @@ def label_map(
     ax.spines[:].set_visible(False)
 
 
-def _write_numbers(ax: Axes, values: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+def _write_numbers(
+    ax: Axes, image: AxesImage, values: np.ndarray[Any, np.dtype[np.float64]]
+) -> None:
     """Each value in its cell, light on dark; a frame around the least, around all of equal ones."""
     if np.isnan(values).all():
         return
     low = np.nanmin(values)
-    high = np.nanmax(values)
-    size = 8 if values.shape[1] <= 8 else 6
-    for (row, column), value in np.ndenumerate(values):
+    few = values.shape[1] <= _FEW_ACROSS
+    words = [f"{v:.3g}" if few or abs(v) >= 1.0 else f"{v:.2g}" for v in values.ravel().tolist()]
+    shades = np.asarray(image.cmap(image.norm(np.asarray(image.get_array()))))
+    letters = values.shape[1] * max(map(len, words))
+    size = min(8.0, 8.0 * _LETTERS_ACROSS / letters)
+    for ((row, column), value), word in zip(np.ndenumerate(values), words, strict=True):
         if math.isnan(value):
             continue
-        is_dark = high > low and (value - low) / (high - low) > _DARK
         ax.text(
             column,
             row,
-            f"{value:.3g}",
+            word,
             ha="center",
             va="center",
             fontsize=size,
-            color="white" if is_dark else "#1d2329",
+            color=ink_on(shades[row, column]),
         )
     for row, column in np.argwhere(values == low).tolist():
         corner = (column - 0.48, row - 0.48)

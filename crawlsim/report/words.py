@@ -84,17 +84,19 @@ def of_entry(key: str, time_unit: str) -> str:
 
 
 def value_in_words(value: Any) -> str:
-    """A law by its name and parameters; anything else as a scenario file has it."""
+    """A law or a policy by its name and parameters; anything else as a scenario file has it."""
     if value is None:
         return "none"
     if isinstance(value, float):
         return f"{value:g}"
+    if isinstance(value, Mapping) and "policy" in value:
+        value = {value["policy"]: {key: value[key] for key in value if key != "policy"}}
     if isinstance(value, Mapping) and len(value) == 1:
         ((name, inside),) = value.items()
         if isinstance(inside, Mapping):
             named = (f"{key} {value_in_words(inside[key])}" for key in sorted(inside))
             parameters = ", ".join(named)
-            return f"{name} ({parameters})"
+            return f"{name} ({parameters})" if parameters else str(name)
         return f"{name} {value_text(inside)}"
     return value_text(value)
 

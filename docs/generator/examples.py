@@ -28,6 +28,11 @@ CHANGED = {
     "coffman1998 Lemma 4.1, robots in step": (
         "robots-in-step --set 'robots.accessing={policy=\"randomized\"}'"
     ),
+    "frontier a robot for each page": "frontier --set robots.available=5",
+    "frontier other access times": (
+        "frontier --set 'robots.access_time={erlang={shape=4, mean=1.0}}'"
+    ),
+    "frontier catching up": "outage-and-catch-up",
     "page-sets many pages, first accesses at once": (
         "pages-come-and-go --set page_set.first_access=at-once"
     ),

@@ -144,6 +144,7 @@ PLACES = {
         "a robot for each page": "frontier.md#a-robot-for-each-page",
         "closed network": "frontier.md#pages-that-wait",
         "other access times": "frontier.md#other-access-times",
+        "catching up": "frontier.md#catching-up",
     },
     "page-sets": {
         "existing pages": "page-sets.md#pages-that-are-known",

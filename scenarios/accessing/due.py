@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from scenarios.accessing.policy import Policy
-from scenarios.base import ByType, OneKey, Positive
+from scenarios.base import ByType, NonNegative, OneKey, Positive
 from scenarios.columns import Column
 from scenarios.errors import refused
 
@@ -18,7 +18,8 @@ Interval = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=True)]
 class Due(Policy):
     """A page is due an interval after its last delivery; robots rest while no page is due.
 
-    `intervals` of pages that are best never accessed are inf.
+    `intervals` of pages that are best never accessed are inf. The robots have caught up when at
+    most `caught_up` pages wait.
     """
 
     policy: Literal["due"]
@@ -29,6 +30,7 @@ class Due(Policy):
     budget: Positive | None = None
     order: Literal["first-due", "most-overdue", "priority"] = "first-due"
     first: Literal["spread", "at-once"] = "spread"
+    caught_up: NonNegative | None = None
     counted_from: Literal["delivery", "start"] = Field("delivery", alias="from")
 
     @model_validator(mode="after")

@@ -76,6 +76,7 @@ def new_frontier(
             started=0,
             waiting_at_start=0,
             delay=0.0,
+            catch_up=np.inf,
             waiting_time=0.0,
             busy_time=0.0,
         ),
@@ -96,6 +97,8 @@ def frontier_tally(frontier: Frontier) -> FrontierTally:
         waiting_at_start=int(state.waiting_at_start),
         waiting_at_end=int(state.waiting),
         delay=float(state.delay),
+        caught_up=int(state.catch_up < np.inf),
+        catch_up=float(state.catch_up) if state.catch_up < np.inf else 0.0,
         waiting_time=float(state.waiting_time),
         busy_time=float(state.busy_time),
         page_started=np.array(followed.started),
@@ -234,8 +237,10 @@ def end_of_due_access(frontier: Frontier, now: float, page: int, failed: bool) -
 @inner
 def count_frontier(frontier: Frontier, now: float) -> None:
     """Close the integrals of waiting pages and busy robots."""
-    state = frontier.state
+    state, fixed = frontier.state, frontier.fixed
     lasted = now - state.since
+    after = rules.caught_up_after(state.since, now, state.waiting, fixed.ended, fixed.caught_up)
+    state.catch_up = min(state.catch_up, after)
     state.waiting_time += state.waiting * lasted
     state.busy_time += state.busy * lasted
     state.since = now

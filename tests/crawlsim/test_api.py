@@ -93,6 +93,82 @@ def test_a_formula_of_ones_own_is_compared() -> None:
     assert row.verdict == "disagrees"
 
 
+def test_what_is_solved_is_compared_with_what_is_run_in_either_order() -> None:
+    system = quick("one-robot")
+    solution = crawlsim.solve(system)
+    results = crawlsim.run(system)
+    rows = crawlsim.compare(solution.predictions, results)
+    assert crawlsim.compare(solution, results) == rows
+    assert crawlsim.compare(results, solution) == rows
+    assert crawlsim.compare(solution, crawlsim.check(system)) == rows
+    for wrong in (results, system, 0.1, {"loss_probability": 0.1}):
+        with pytest.raises(TypeError, match=r"predictions: .* is none; solve\(system\) gives some"):
+            crawlsim.compare(wrong, results)
+    with pytest.raises(TypeError, match=r"results: 3 is none; run\(system\) gives some"):
+        crawlsim.compare(solution, 3)
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "said"),
+    [
+        ("run", {"replications": "40"}, 'replications = "40"\nmust be a whole number'),
+        ("run", {"seed": 1.5}, "seed = 1.5\nmust be a whole number"),
+        ("run", {"precision": "0.01"}, "must be a sim.Precision, a number or None"),
+        ("run", {"executor": 2}, "executor = 2\nmust be an executor of concurrent.futures"),
+        ("check", {"engine": 1}, "engine = 1\nmust be a text or None"),
+        ("optimize", {"target": 3}, "target = 3\nmust be a text"),
+        ("optimize", {"target": "threshold", "subject_to": 3}, "subject_to = 3\nmust be a text"),
+        ("optimize", {"target": "threshold", "confidence": "x"}, "must be a number"),
+        (
+            "rank",
+            {"vary": "run.seed", "values": [1], "minimise": 3},
+            "minimise = 3\nmust be a text",
+        ),
+        ("rank", {"vary": "run.seed", "values": [1], "confidence": 2}, "above 0.5 and below 1"),
+        ("rank", {"vary": "run.seed", "values": [1]}, "minimise\nis needed, or maximise, or first"),
+        (
+            "rank",
+            {"vary": "run.seed", "values": [1], "first": "x"},
+            'first = "x"\nmust be a measure',
+        ),
+        ("optimize", {"target": "threshold", "kind": "exakt"}, 'kind = "exakt"\nmust be exact, '),
+        ("run", {"precision": sim.Precision(0.1, "los")}, 'precision = "los"\none-robot has no'),
+        ("schedule", {"visits": 4}, "visits = 4\nmust be a text; help(crawlsim.schedule)"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_with_its_name(
+    function: str, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(said)):
+        getattr(crawlsim, function)("one-robot", **given)
+    with pytest.raises(ScenarioError, match=r'^shortest = "1x"\nmust be a positive number and'):
+        crawlsim.schedule("docs/examples/visits.csv.gz", "4/day", shortest="1x")
+    with pytest.raises(ScenarioError, match=r"trace = 3\nmust be what read_trace gives, a text"):
+        crawlsim.fit(3)  # type: ignore[arg-type]
+
+
+def test_an_argument_that_there_is_not_is_told_with_those_that_there_are() -> None:
+    said = r"replication = 10: check has no such argument \(did you mean replications\?\); it has"
+    with pytest.raises(TypeError, match=f"{said} system, seed, replications"):
+        crawlsim.check("one-robot", replication=10)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"optimize: missing .* 'target'; it has system, target"):
+        crawlsim.optimize("one-robot")  # type: ignore[call-arg]
+
+
+def test_a_sweep_takes_what_a_run_takes_and_names_the_best_cell() -> None:
+    system = quick("one-robot")
+    asked = {"buffer.waiting_places": [1, 4, 8]}
+    frame = crawlsim.sweep(system, asked, first="loss_probability < 0.1", seed=5, replications=3)
+    assert set(frame["replications"]) == {3}
+    assert "first with loss_probability < 0.1: buffer.waiting_places = 4" in frame.best
+    precise = crawlsim.sweep(
+        system, "buffer.waiting_places", [2], precision=sim.Precision(0.03, "loss_probability")
+    )
+    (row,) = precise[precise.measure == "loss_probability"].to_dict("records")
+    assert row["replications"] > 4
+    assert (row["high"] - row["low"]) / 2 <= 0.03 * row["estimate"]
+
+
 def test_a_sweep_has_a_row_for_each_cell_and_measure() -> None:
     frame = crawlsim.sweep(quick("one-robot"), {"buffer.waiting_places": [1, 3]})
     losses = frame[(frame.measure == "loss_probability")]
@@ -210,6 +286,7 @@ def test_a_precision_that_is_not_reached_is_told() -> None:
         (("buffer.waiting_places", []), "needs at least one value"),
         (("buffer.waiting_places",), "needs a list of values"),
         (([1, 2],), "must be keys and lists of values"),
+        (({},), "must be keys and lists of values"),
         (({"buffer.waiting_places": [1]}, [2]), "must be keys and lists of values"),
     ],
 )

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from chromium import CHROMIUM
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
@@ -33,7 +34,16 @@ from analytic import (
 )
 from crawlsim import report
 from crawlsim.report.course_figures import theory_between
-from crawlsim.report.drawing import THEORY, svg_text
+from crawlsim.report.drawing import (
+    COLOURS,
+    THEORY,
+    VERDICT_COLOURS,
+    apart,
+    axes_for,
+    ink_on,
+    name_ends,
+    svg_text,
+)
 from crawlsim.report.pages import _change_rates
 from crawlsim.report.rule_figures import has_map
 from crawlsim.report.words import number
@@ -491,9 +501,19 @@ def seen_in_browser(page: str, widths: list[int], folder: Path) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("name", ["fit", "replay", "schedule", "sweep", "template"])
+@pytest.mark.parametrize(
+    "name", ["fit", "optimum", "replay", "replays", "schedule", "sweep", "template"]
+)
 def test_a_browser_fetches_nothing_for_any_page_that_is_written(name: str) -> None:
-    text = resources.files("crawlsim.report").joinpath(f"{name}.html").read_text()
+    head, text = (
+        resources.files("crawlsim.report").joinpath(f"{file}.html").read_text()
+        for file in ("page", name)
+    )
+    assert text.startswith('{% extends "page.html" %}')
+    block = r"{% block allowed %}(.*?){% endblock %}"
+    own = re.search(block, text) or re.search(block, head)
+    assert own
+    text = re.sub(block, own[1], head)
     found = re.search(r'<meta http-equiv="Content-Security-Policy" content="(.*)">', text)
     assert found
     allowed = dict(part.strip().split(" ", 1) for part in found[1].split(";"))
@@ -623,3 +643,79 @@ def test_a_rule_of_classes_is_a_map_of_who_is_switched_on() -> None:
 
 def test_a_threshold_needs_no_map() -> None:
     assert not has_map(load("four-robots-one-threshold"))
+
+
+@pytest.mark.parametrize(
+    ("heights", "places"),
+    [
+        ([0.0, 20.0], [0.0, 20.0]),
+        ([10.0, 11.0], [5.5, 15.5]),
+        ([10.0, 11.0, 12.0], [1.0, 11.0, 21.0]),
+        ([0.0, 8.0, 9.0, 60.0], [-4.0 - 1 / 3, 5.0 + 2 / 3, 15.0 + 2 / 3, 60.0]),
+    ],
+)
+def test_names_stand_apart_in_their_order_as_near_as_can_be(
+    heights: list[float], places: list[float]
+) -> None:
+    assert apart(heights, 10.0) == pytest.approx(places)
+
+
+def test_names_at_the_ends_of_lines_do_not_touch() -> None:
+    ax = axes_for(None)
+    ax.plot([0.0, 1.0], [[0.0, 0.0], [0.98, 1.0]])
+    name_ends(ax, [(1.0, 1.0, "upper"), (1.0, 0.98, "lower")])
+    lower, upper = (text.get_window_extent() for text in ax.texts)
+    assert upper.y0 >= lower.y1
+
+
+def test_numbers_have_the_ink_that_is_read_on_their_cell() -> None:
+    assert ink_on("#1f6bb3") == "white"
+    assert ink_on("#5a9fd4") == ink_on("white") == "#1d2329"
+    ax = report.plot_rule(load("talim-switching"))
+    inks = {text.get_text(): text.get_color() for text in ax.texts}
+    assert (inks["16"], inks["4"]) == ("white", "#1d2329")
+
+
+def _colours(css: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The variables of a style that are colours, in the light and in the dark."""
+    light, _, dark = css.partition("@media (prefers-color-scheme: dark)")
+    found = [dict(re.findall(r"--([\w-]+): (#\w+);", part)) for part in (light, dark)]
+    return found[0], found[0] | found[1]
+
+
+def _contrast(one: str, other: str) -> float:
+    """As WCAG counts it."""
+    lights = []
+    for colour in (one, other):
+        shares = np.array(to_rgb(colour))
+        linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+        lights.append(float(linear @ (0.2126, 0.7152, 0.0722)) + 0.05)
+    return max(lights) / min(lights)
+
+
+def test_pages_are_read_in_the_light_and_in_the_dark() -> None:
+    files = resources.files("crawlsim.report")
+    style = files.joinpath("style.css").read_text()
+    assert not re.findall(r"#[0-9a-f]{3,6}\b", style)  # of colours there are two each
+    light, dark = _colours(files.joinpath("colours.css").read_text())
+    assert light["paper"] != dark["paper"]
+    for theme in (light, dark):
+        for name in ("ink", "soft", "link"):
+            assert _contrast(theme[name], theme["paper"]) > 4.5
+            assert _contrast(theme[name], theme["wash"]) > 4.5
+        for name in ("agrees", "disagrees", "inconclusive", "neutral"):
+            assert _contrast(theme[name], theme[f"{name}-wash"]) > 4.5
+
+
+def test_figures_in_the_dark_are_read_as_in_the_light() -> None:
+    """The page turns them around: what they are drawn in must be read then, too."""
+    style = resources.files("crawlsim.report").joinpath("style.css").read_text()
+    assert "figure svg { filter: invert(0.9) hue-rotate(180deg); }" in style
+    _, dark = _colours(resources.files("crawlsim.report").joinpath("colours.css").read_text())
+    turned = np.array(  # what the filter does to the colours, by the specification
+        [[-0.574, 1.43, 0.144], [0.426, 0.43, 0.144], [0.426, 1.43, -0.856]]
+    )
+    for colour in ("#333333", "#444444", *COLOURS, *VERDICT_COLOURS.values()):
+        seen = np.clip(turned @ (0.9 - 0.8 * np.array(to_rgb(colour))), 0.0, 1.0)
+        least = 4.5 if colour in ("#333333", "#444444") else 3.0
+        assert _contrast(to_hex(seen), dark["paper"]) > least

@@ -7,9 +7,11 @@ import itertools
 import json
 import tomllib
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
@@ -21,7 +23,7 @@ from analytic import exact_values
 from analytic.machinery.refusal import NoAnswerError
 from crawlsim.cli import main
 from crawlsim.ranking import formulas_between
-from crawlsim.report.sweep_figures import curves_of, plot_heat_map, sweep_figure
+from crawlsim.report.sweep_figures import curves_of, plot_heat_map, plot_sweep, sweep_figure
 from crawlsim.report.words import of_entry
 from scenarios import Scenario, ScenarioError, dumps, load, schema
 from scenarios.files import parse_value, value_text
@@ -276,6 +278,13 @@ def test_formulas_between_cells_are_exact_and_whole_between_whole_numbers() -> N
     close = formulas_between(cells(scenario, {time: [0.5, 1.5], "run.seed": [1, 2]}), keys)
     assert len({each[time] for each in close}) >= 50
     assert {each["run.seed"] for each in close} == {1, 2}
+    rates = {"robots.access_time.exponential.rate": [0.01, 0.1, 10.0]}
+    found = [
+        each[time.replace("mean", "rate")]
+        for each in formulas_between(cells(scenario, rates), keys)
+    ]
+    assert sum(rate < 0.1 for rate in found) == len(found) / 2
+    assert found[1] / found[0] == pytest.approx(found[0] / 0.01)
     assert formulas_between(cells(scenario, {"buffer.when_full": ["lose-new"]}), keys) == []
     assert formulas_between(grid, keys, seconds=0.0) == []
 
@@ -301,6 +310,53 @@ def test_curves_that_lie_on_each_other_are_said() -> None:
         drawn(rows, ["places", "seed"]).axes[0].get_title(loc="left")
         == "the same line: 7, 8; 9, 10"
     )
+
+
+def test_values_over_decades_have_their_decades_and_zeros_are_told() -> None:
+    values = (("1", 0.5), ("2", 0.02), ("3", 0.0005), ("4", 0.0))
+    rows = [row(places, value) for places, value in values]
+    (ax,) = drawn(rows, ["places"]).axes
+    assert ax.get_yscale() == "log"
+    assert ax.get_xscale() == "linear"
+    assert ax.get_ylim()[0] < 0.0005
+    assert ax.get_title(loc="left") == "▼: 0 in the simulation"
+    (mark,) = (line for line in ax.lines if line.get_marker() == "v")
+    assert mark.get_xydata().tolist() == [[4.0, 0.0]]  # of the axes, from their lower edge
+    (ax,) = drawn(rows[:2], ["places"]).axes
+    assert ax.get_yscale() == "linear"
+    far = [row(places, 0.5) for places in ("0.01", "0.1", "1", "10")]
+    (ax,) = drawn(far, ["places"]).axes
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
+
+
+def test_a_formula_far_below_what_is_simulated_does_not_squeeze_it() -> None:
+    rows = [row("1", 0.5, 0.5), row("2", 0.001, 0.001), row("3", 0.0, 1e-30)]
+    (ax,) = drawn(rows, ["places"]).axes
+    assert ax.get_ylim()[0] == pytest.approx(1e-6)
+
+
+def test_a_legend_has_the_colours_of_what_it_names() -> None:
+    rows = [row("1", 0.5, 0.6), row("2", 0.5, 0.7)]
+    ax = plot_sweep(rows, "throughput", ["places"])
+    legends = (ax.get_legend(), drawn(rows, ["places"]).legends[0])
+    (line, *_) = ax.lines
+    for legend in legends:
+        assert {"formula", "simulation, 95 % interval"} == {
+            text.get_text() for text in legend.get_texts()
+        }
+        assert {each.get_color() for each in legend.get_lines()} == {line.get_color()}
+
+
+def test_what_stands_above_a_figure_is_not_cut_off() -> None:
+    rows = [
+        {**row(place, 0.5, 0.5), "robots.access_time.exponential.rate": rate}
+        for place in ("1", "2")
+        for rate in ("1", "2")
+    ]
+    keys = ["places", "robots.access_time.exponential.rate"]
+    title = plot_sweep(rows, "throughput", keys).get_legend().get_title().get_text()
+    assert "access rate of a robot (per time unit)" in title
+    assert "the same line: 1, 2" in title
 
 
 @pytest.mark.parametrize(
@@ -342,6 +398,37 @@ def test_a_law_is_called_by_its_name_and_parameters() -> None:
     assert [label.get_text() for label in up] == names
     across = drawn(rows, ["law", "places"]).axes[0].get_xticklabels()
     assert [label.get_text().replace("\n", " ") for label in across] == names
+    policies = {
+        '{ policy = "round-robin" }': "round-robin",
+        '{ policy = "randomized", frequencies = "optimal" }': "randomized (frequencies optimal)",
+    }
+    rows = [{**row("1", 0.5), "policy": policy} for policy in policies]
+    curves = curves_of(rows, ["places", "policy"])
+    assert [curve.name for curve in curves] == [*policies.values()]
+
+
+def test_numbers_of_a_map_do_not_touch_and_its_colours_tell_decades() -> None:
+    rows = [
+        {**row(places, 10.0 ** -int(places) if places != "8" else 0.0), "law": law}
+        for places in map(str, range(1, 9))
+        for law in ("a", "b")
+    ]
+    ax = plot_heat_map(rows, "throughput", ["places", "law"])
+    ax.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in ax.texts[:8]]
+    assert all(left.x1 <= right.x0 for left, right in pairwise(boxes))
+    (image,) = ax.images
+    shades = image.norm(image.get_array())[0]
+    assert np.diff(shades[:7]).tolist() == pytest.approx([-1 / 6] * 6)
+    assert shades[7] == 0.0
+    assert ax.texts[-1].get_text() == "0"
+    assert ax.texts[-1].get_color() == "#1d2329"
+
+
+def test_slanted_words_are_as_long_as_it_takes_to_tell_them_apart() -> None:
+    orders = [f"[{', '.join('0' * n)}]" for n in range(2, 9)]
+    ticks = drawn([row(order, 0.5) for order in orders], ["places"]).axes[0].get_xticklabels()
+    assert [each.get_text() for each in ticks] == orders
 
 
 def test_words_stand_side_by_side_in_their_order() -> None:

@@ -20,6 +20,13 @@ SHORT = ("--set", "run.horizon=300.0", "--set", "run.warmup=10.0", "--replicatio
 PAGES = {
     "check": ("check", "one-robot", *SHORT, "--out", "out"),
     "sweep": ("sweep", "one-robot", *SHORT, "--vary", "buffer.waiting_places=1,2", "--out", "out"),
+    "maps": (
+        "sweep",
+        "four-robots-one-threshold",
+        *SHORT,
+        *("--vary", "buffer.waiting_places=1,2", "--vary", "buffer.service.exponential.rate=1,2"),
+        *("--out", "out"),
+    ),
     "optimize": (
         "optimize",
         "optimal-thresholds",
@@ -31,9 +38,15 @@ PAGES = {
 }
 
 
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_is_found_on_a_page_of_a_command(
-    name: str, crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    width: int,
+    scheme: str,
+    crawlsim: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     crawlsim(*PAGES[name])
@@ -43,7 +56,10 @@ def test_nothing_is_found_on_a_page_of_a_command(
     profile.mkdir()
     browser = Browser(CHROMIUM, profile)
     try:
+        browser.resize(width, scheme=scheme)
         browser.open(page.as_uri())
+        paper = browser.value("getComputedStyle(document.body).backgroundColor")
+        assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
         axe = (resources.files("axe_core_python") / "axe.min.js").read_text()
         browser.value(f"{axe}; 1")
         found = browser.value(

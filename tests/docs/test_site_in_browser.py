@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
 
@@ -96,6 +97,14 @@ KINDS = (
     "gallery/cold-start.html",
     "notebooks/one-queue.html",
 )
+READ = (
+    "index.html",
+    "gallery/index.html",
+    "notebooks/intervals.html",
+    "replays/more-robots-4-2.html",
+    "theory/derivations.html",
+    "theory/results/talim2001/8.html",
+)
 FIRST = {
     "M/M/1/K": "notebooks/one-queue",
     "M/D/1/K": "theory/results/courtois1971/embedded-chain-with-timers",
@@ -155,6 +164,33 @@ def test_pages_of_every_kind_fit_the_window_and_ask_for_nothing(
         browser.open((HTML / name).as_uri())
         found[name] = faults(browser, width)
     assert {name: said for name, said in found.items() if said} == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_program_for_the_blind_finds_nothing_wrong(
+    browser: Browser, width: int, scheme: str
+) -> None:
+    axe = pytest.importorskip("axe_core_python")
+    script = (resources.files(axe) / "axe.min.js").read_text()
+    browser.resize(width, scheme=scheme)
+    found = {}
+    for name in READ:
+        browser.open((HTML / name).as_uri())
+        browser.value(f"{script}; 1")
+        found[name] = browser.value("axe.run().then(seen => seen.violations.map(each => each.id))")
+    assert {name: said for name, said in found.items() if said} == {}
+
+
+def test_formulas_have_the_font_of_the_site(browser: Browser) -> None:
+    browser.resize(1280)
+    browser.open((HTML / "theory/results/talim2001/8.html").as_uri())
+    loaded = browser.value(
+        "document.fonts.ready.then(all => [...all].filter(each => each.status === 'loaded')"
+        ".map(each => each.family.replaceAll('\"', '')))"
+    )
+    assert "STIX Two Math" in loaded
+    assert any(each.endswith("/stix-two-math.woff") for each in browser.asked_for)
 
 
 def test_what_is_wrong_is_found(browser: Browser, tmp_path: Path) -> None:

@@ -375,6 +375,7 @@ FRONTIERS: dict[str, dict[str, Any]] = {
             {"at": 50.0, "until": 70.0, "robots": 0},
             {"at": 90.0, "until": 99.0, "robot_speed": 0.0, "change_factor": 2.0},
         ],
+        "robots.accessing.caught_up": 1.5,
         "robots.failure": {"probability": 0.1, "timeout": 2.5},
     },
     "classes": {

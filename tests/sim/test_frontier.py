@@ -177,6 +177,23 @@ def test_the_level_of_the_buffer_holds_robots_back() -> None:
     assert starts(changes) == [(0.0, 0), (0.0, 1), (21.0, 0), (21.0, 1)]
 
 
+@pytest.mark.parametrize(("horizon", "found"), [(12.0, (1, 2.0)), (9.5, (0, 0.0))])
+def test_the_robots_have_caught_up_when_few_pages_wait(
+    horizon: float, found: tuple[int, float]
+) -> None:
+    """Pages 1 and 2 have waited since 0, page 0 since 3; one robot takes them at 8, 9 and 10."""
+    changes = {
+        "interventions": [{"at": 0.5, "until": 8.0, "robots": 0}],
+        "robots.accessing.caught_up": 0.0,
+        "pages.change_rates": [0.1, 0.1, 0.1],
+        "robots.accessing.intervals": [2.0, 30.0, 30.0],
+        "run.horizon": horizon,
+    }
+    tally = simpy_engine.simulate(scenario_from(TWO).with_(changes), 0, 1).frontier
+    assert tally is not None
+    assert (tally.caught_up, tally.catch_up) == pytest.approx(found, rel=1e-9)
+
+
 REFUSED = {
     "robots.accessing.policy": {"robots.accessing": {"policy": "dew", "intervals": 1.0}},
     "robots.accessing.intervals": {"robots.accessing.intervals": [1.0]},

@@ -156,17 +156,17 @@ def test_the_back_test_leaves_new_pages_to_the_plan() -> None:
 @pytest.mark.parametrize(
     ("asked", "key", "why"),
     [
-        ({"newborn": "7d"}, "--newborn", "must be two times"),
-        ({"newborn": "1h:1d"}, "--newborn", "must have the longer time first"),
-        ({"newborn": "7d:soon"}, "--newborn", "must be a positive number and a unit"),
-        ({"newborn": "7d:1d", "tiers": ["1d", "7d"]}, "--tiers", "does not go with --newborn"),
-        ({"newborn": "7d:1d", "shortest": "2d"}, "--newborn", "must be at least --min, 2 days"),
-        ({"newborn": "900d:1d"}, "--newborn", "in which no page can be told to be new"),
-        ({"newborn": "7d:10m"}, "--newborn", "visits a day, and --visits allows 10/day"),
-        ({"active": "8"}, "--active", "must be two different hours of the day in UTC"),
-        ({"active": "08-25"}, "--active", "must be two different hours of the day in UTC"),
-        ({"active": "08-08"}, "--active", "must be two different hours of the day in UTC"),
-        ({"active": "08-20", "backtest": True}, "--backtest", "does not go with --active"),
+        ({"newborn": "7d"}, "newborn", "must be two times"),
+        ({"newborn": "1h:1d"}, "newborn", "must have the longer time first"),
+        ({"newborn": "7d:soon"}, "newborn", "must be a positive number and a unit"),
+        ({"newborn": "7d:1d", "tiers": ["1d", "7d"]}, "tiers", "does not go with newborn"),
+        ({"newborn": "7d:1d", "shortest": "2d"}, "newborn", "must be at least shortest, 2 days"),
+        ({"newborn": "900d:1d"}, "newborn", "in which no page can be told to be new"),
+        ({"newborn": "7d:10m"}, "newborn", "visits a day, and visits allows 10/day"),
+        ({"active": "8"}, "active", "must be two different hours of the day in UTC"),
+        ({"active": "08-25"}, "active", "must be two different hours of the day in UTC"),
+        ({"active": "08-08"}, "active", "must be two different hours of the day in UTC"),
+        ({"active": "08-20", "backtest": True}, "backtest", "does not go with active"),
     ],
 )
 def test_what_is_refused(asked: dict[str, object], key: str, why: str) -> None:

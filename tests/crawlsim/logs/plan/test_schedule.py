@@ -269,7 +269,7 @@ def test_what_is_asked_for_is_checked() -> None:
         for text in ("0h", "-1d", "5", "h", "1y", "nand", ""):
             with pytest.raises(ScenarioError, match="must be a positive number and a unit"):
                 crawlsim.schedule(log, "5/day", **{option: text})
-    with pytest.raises(ScenarioError, match="must be at most --max"):
+    with pytest.raises(ScenarioError, match="must be at most longest"):
         crawlsim.schedule(log, "5/day", shortest="3d", longest="2d")
     with pytest.raises(ScenarioError, match="must be a date"):
         crawlsim.schedule(log, "5/day", until="tomorrow")
