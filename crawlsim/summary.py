@@ -181,6 +181,7 @@ def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
     if words:
         yield f"shares: {', '.join(words)}"
     yield from _page_set_lines(scenario, value)
+    yield from _frontier_lines(scenario, value)
     if (cost := value("routing_cost", "all")) == cost:
         yield f"cost of a packet: {cost:.3g}"
     if (mean := value("sojourn_time", "served")) == mean:
@@ -211,6 +212,15 @@ def _page_set_lines(scenario: Scenario, value: Value) -> Iterator[str]:
 
     if only_grows(scenario):
         yield "the robots do not keep up: the list of known pages grows on and on"
+
+
+def _frontier_lines(scenario: Scenario, value: Value) -> Iterator[str]:
+    """How many due pages wait, how long, and how many robots have an access."""
+    length, delay, busy = map(value, ("frontier_length", "frontier_delay", "busy_robots"))
+    if delay == delay:
+        unit = units(scenario.time_unit, delay)
+        waiting = f"{length:.3g} due pages wait, for {delay:.3g} {unit} on average"
+        yield f"frontier: {waiting}; {busy:.3g} robots are busy"
 
 
 def _page(name: Subject) -> str:
@@ -282,8 +292,8 @@ def _load_error(results: Results) -> float:
 
 def _bottleneck(scenario: Scenario, load: float, used: float, error: float) -> Iterator[str]:
     """Whether robots or indexers are the bottleneck, if it is clear."""
-    if scenario.buffer is None or math.isnan(load):
-        return
+    if scenario.buffer is None or math.isnan(load) or scenario.model.frontier is not None:
+        return  # robots that rest have no pace of their own
     robots = scenario.robots
     by_level = isinstance(scenario.activation, Threshold | Levels | Free | Switching)
     if by_level and robots is not None and robots.classes is not None:

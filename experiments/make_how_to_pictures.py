@@ -86,7 +86,9 @@ def figure_of(name: str, scenario: Scenario) -> Axes:
     if len(results.course):
         course = check_course(scenario, course_of(scenario).course, results)
         theory = theory_between(scenario)
-        return plot_course(results, scenario, "mean_in_system", course, theory=theory)
+        due = scenario.model.frontier is not None
+        measure = "frontier_length" if due else "mean_in_system"
+        return plot_course(results, scenario, measure, course, theory=theory)
     predictions, _ = predict(scenario)
     if scenario.page_set is not None:
         return plot_page_set(results, predictions)

@@ -127,6 +127,11 @@ class Section(BaseModel):
     """Groups of keys that exclude one another; setting one removes the others."""
 
 
+def keys_of(section: type[BaseModel]) -> list[str]:
+    """The keys of a section as the file has them: one of them is a word of Python's."""
+    return [field.alias or name for name, field in section.model_fields.items()]
+
+
 def example_of(section: type[BaseModel], given: object) -> str:
     """An inline table with the keys that a section needs; a number that was given is the first.
 

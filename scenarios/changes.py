@@ -7,7 +7,7 @@ from typing import Any
 
 from scenarios.accessing import POLICIES
 from scenarios.activation import Activation, SwitchingRule
-from scenarios.base import members_of
+from scenarios.base import keys_of, members_of
 from scenarios.deliveries import Deliveries
 from scenarios.errors import MISSING, ScenarioError
 from scenarios.laws import LAWS
@@ -126,6 +126,6 @@ def _excluded_by(key: str, table: Mapping[str, Any]) -> Iterator[str]:
 def _forget_parameters(table: dict[str, Any], key: str, value: Any) -> None:
     """A new accessing policy keeps those parameters of the old one that it knows."""
     if key == "policy" and isinstance(value, str) and value in POLICIES:
-        known = POLICIES[value].model_fields
+        known = keys_of(POLICIES[value])
         for other in [other for other in table if other not in known]:
             del table[other]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from scenarios.accessing.cyclic import Cyclic
+from scenarios.accessing.due import Due
 from scenarios.activation import (
     Free,
     Levels,
@@ -144,7 +145,7 @@ def _policy_fits_pages(scenario: System) -> None:
     if isinstance(policy, Cyclic) and max(policy.template) >= count:
         allowed = f"pages are numbered 0 … {count - 1}"
         raise refused(allowed, key="robots.accessing.template", value=policy.template)
-    for name in ("frequencies", "exponents", "values"):
+    for name in ("frequencies", "exponents", "values", "intervals"):
         given = given_entries(getattr(policy, name, None))
         if name == "frequencies" and isinstance(given, tuple):
             check_probabilities("robots.accessing.frequencies", given)
@@ -165,11 +166,26 @@ def _spacing_fits(scenario: System) -> None:
         raise refused("needs pages.hosts", key=key, value=given)
     if robots.deliveries is not None:
         raise refused("needs robots.access_time", key=key, value=given)
-    if rule is not None and not isinstance(rule, Static | These):
+    fixed = isinstance(robots.accessing, Due) or isinstance(rule, Static | These)
+    if rule is not None and not fixed:
         allowed = f"goes with a fixed number of robots, not with activation.{rule.key}"
         raise refused(allowed, key=key, value=given)
     if isinstance(given, tuple):
         check_length(key, given, pages.host_count, "host")
+
+
+def _frontier_fits(scenario: System) -> None:
+    """Robots that rest while no page is due are switched by the level, not one at a time."""
+    rule = scenario.activation
+    policy = scenario.robots.accessing if scenario.robots else None
+    if not isinstance(policy, Due):
+        return
+    if isinstance(rule, Free | Switching | Optimal):
+        allowed = 'does not go with policy = "due"; static, threshold or levels do'
+        raise refused(allowed, key=f"activation.{rule.key}")
+    if policy.order == "priority" and (scenario.pages is None or scenario.pages.priority is None):
+        key = "robots.accessing.order"
+        raise refused("needs pages.priority", key=key, value="priority")
 
 
 def _change_rate_needs_changes(scenario: System) -> None:
@@ -418,7 +434,10 @@ def _robots_can_be_limited(scenario: System, key: str, limit: int) -> None:
         raise refused(allowed, key=key, value=limit)
     if isinstance(rule, Free):
         raise refused("does not go with activation.free", key=key, value=limit)
-    if scenario.robots is not None and scenario.robots.host_spacing is not None:
+    robots = scenario.robots
+    if robots is None or isinstance(robots.accessing, Due):
+        return
+    if robots.host_spacing is not None:
         raise refused("does not go with robots.host_spacing", key=key, value=limit)
 
 
@@ -446,6 +465,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _freshness_needs_pages,
     _policy_fits_pages,
     _spacing_fits,
+    _frontier_fits,
     _change_rate_needs_changes,
     _clients_need_weights,
     _pages_have_service_times,

@@ -69,6 +69,33 @@ _ALL = (
         ),
     ),
     _row(
+        "frontier_length",
+        "time average of the due pages that wait for a robot",
+        unit="pages",
+        frontier=lambda f: f.waiting_time / f.window,
+    ),
+    _row(
+        "frontier_delay",
+        "mean time from falling due to the start of the access; every access counts alike",
+        subject="page",
+        unit="time",
+        frontier=lambda f: (
+            {None: f.delay / f.started} | dict(enumerate((f.page_delay / f.page_started).T))
+        ),
+    ),
+    _row(
+        "catch_up_time",
+        "time after the last intervention until no more due pages wait than usual",
+        unit="time",
+        frontier=lambda f: f.catch_up,
+    ),
+    _row(
+        "busy_robots",
+        "time average of the robots with an access",
+        unit="robots",
+        frontier=lambda f: f.busy_time / f.window,
+    ),
+    _row(
         "preemption_probability",
         "fraction of the packets that are lost",
         subject="server, all",

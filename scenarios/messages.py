@@ -170,7 +170,7 @@ def _known_keys(model: type[BaseModel], section: str) -> Iterator[tuple[str, str
     for name, field in model.model_fields.items():
         inner_section = section if name == "root" else f"{section}.{name}".lstrip(".")
         if name != "root":
-            yield section, name
+            yield section, field.alias or name
         for inner in _models_in(field.annotation):
             key = getattr(inner, "key", None)
             whole = getattr(inner, "whole", False)

@@ -7,6 +7,7 @@ transform, is for each side to find.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,6 +15,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias, TypeVar
 
 from scenarios.accessing import Accessing
+from scenarios.accessing.due import Due
 from scenarios.activation import Activation
 from scenarios.deliveries import Deliveries
 from scenarios.environment import Environment
@@ -24,6 +26,7 @@ from scenarios.rates import RateForm
 from scenarios.sections import (
     AccessTime,
     Buffer,
+    Failure,
     PageSize,
     Probing,
     Robots,
@@ -163,6 +166,21 @@ class RobotClass:
 
 
 @dataclass(frozen=True)
+class Backoff:
+    """After how long a page is due again whose access failed.
+
+    Attributes
+    ----------
+    first, factor, most : float
+        ``first * factor ** (failures in a row - 1)``, at most `most`.
+    """
+
+    first: float
+    factor: float
+    most: float
+
+
+@dataclass(frozen=True)
 class Failing:
     """Accesses may fail.
 
@@ -172,10 +190,16 @@ class Failing:
         That an access delivers nothing.
     retries : int
         How often a robot tries the same page again before it gives it up.
+    backoff : Backoff or None
+        Of pages that fall due; None: they are due again after their interval.
+    timeout : float
+        When an access ends at the latest, failed; inf: never.
     """
 
     probability: float
     retries: int
+    backoff: Backoff | None = None
+    timeout: float = math.inf
 
     @property
     def given_up(self) -> float:
@@ -228,6 +252,35 @@ class Fleet:
         """The law of the access times of all robots; None where they differ, or have a phase."""
         laws = {each.law for each in self.classes}
         return laws.pop() if len(laws) == 1 else None
+
+
+class FrontierOrder(Enum):
+    """Which of the due pages a free robot takes, by its word in the file."""
+
+    FIRST_DUE = "first-due"
+    MOST_OVERDUE = "most-overdue"
+    PRIORITY = "priority"
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Pages fall due and wait for a free robot.
+
+    Attributes
+    ----------
+    policy : Due
+        With the intervals, as `scenarios.page_data.due_intervals` reads them.
+    order : FrontierOrder
+    is_spread : bool
+        Whether pages are due for the first time after a random part of their interval, else at 0.
+    from_start : bool
+        Whether the interval counts from the start of an access, else from its delivery.
+    """
+
+    policy: Due
+    order: FrontierOrder
+    is_spread: bool
+    from_start: bool
 
 
 @dataclass(frozen=True)
@@ -309,6 +362,8 @@ class Model:
     fleet : Fleet or None
     accessing : Accessing or None
         Which page the robots access next.
+    frontier : Frontier or None
+        Where pages fall due; None: robots never rest.
     queue : Queue or None
         In front of the indexing engine.
     traffic : Traffic or None
@@ -323,6 +378,7 @@ class Model:
 
     fleet: Fleet | None
     accessing: Accessing | None
+    frontier: Frontier | None
     queue: Queue | None
     traffic: Traffic | None
     query_rate: float | None
@@ -335,6 +391,7 @@ def model_of(system: System) -> Model:
     return Model(
         fleet=None if system.robots is None else fleet_under(system.robots, system.activation),
         accessing=None if system.robots is None else system.robots.accessing,
+        frontier=None if system.robots is None else _frontier(system.robots.accessing),
         queue=None if system.buffer is None else _queue(system.buffer),
         traffic=None if system.servers is None else _traffic(system.servers),
         query_rate=None if system.clients is None else system.clients.query_rate,
@@ -351,9 +408,28 @@ def fleet_under(robots: Robots, rule: Activation | None = None) -> Fleet:
         classes=tuple(RobotClass(count, gaps_of(time)) for time, count in access_times(robots)),
         deliveries=robots.deliveries,
         environment=robots.environment,
-        failing=None if failure is None else Failing(failure.probability, failure.retries),
+        failing=None if failure is None else _failing(failure),
         rule=rule,
         order=order_of_activation(robots, rule),
+    )
+
+
+def _failing(failure: Failure) -> Failing:
+    given = failure.backoff
+    most = math.inf if given is None or given.most is None else given.most
+    backoff = None if given is None else Backoff(given.first, given.factor, most)
+    timeout = math.inf if failure.timeout is None else failure.timeout
+    return Failing(failure.probability, failure.retries, backoff, timeout)
+
+
+def _frontier(policy: Accessing | None) -> Frontier | None:
+    if not isinstance(policy, Due):
+        return None
+    return Frontier(
+        policy=policy,
+        order=FrontierOrder(policy.order),
+        is_spread={"spread": True, "at-once": False}[policy.first],
+        from_start={"delivery": False, "start": True}[policy.counted_from],
     )
 
 

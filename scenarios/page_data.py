@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from scenarios.accessing import Accessing
 from scenarios.accessing.cyclic import Cyclic
+from scenarios.accessing.due import Due
 from scenarios.accessing.policy import Indices, Periodic
 from scenarios.arrays import Array
 from scenarios.columns import Column, given_entries, names_beside
@@ -132,6 +133,23 @@ def access_shares(policy: Accessing, pages: Pages) -> Array:
     if frequencies == "uniform":
         return np.full(pages.count, 1.0 / pages.count)
     return np.array(given_entries(frequencies), dtype=float)
+
+
+@_once
+def due_intervals(policy: Due, pages: Pages) -> Array:
+    """After how long each page is due again, shape (pages,); inf of pages that never are.
+
+    "optimal" must have been resolved to numbers before.
+    """
+    given = np.array(given_entries(policy.intervals), dtype=float)
+    return np.broadcast_to(given, pages.count).copy()
+
+
+@_once
+def page_priorities(pages: Pages) -> Array:
+    """Priority of each page, the lowest first, shape (pages,); 0 where none are given."""
+    given = 0.0 if pages.priority is None else given_entries(pages.priority)
+    return np.broadcast_to(np.array(given, dtype=float), pages.count).copy()
 
 
 @_once

@@ -96,7 +96,7 @@ class Scenario(System):
 
     def as_file(self) -> dict[str, Any]:
         """The entries that were given, as a scenario file would hold them."""
-        return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
 
     def with_(self, changes: str | Mapping[str, Any], value: Any = None) -> Scenario:
         """A changed copy.

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from scenarios.accessing import Accessing
+from scenarios.accessing.due import Due
 from scenarios.activation import Activation
 from scenarios.base import ByType, Count, Keyed, NonNegative, Number, OneKey, Positive, Section
 from scenarios.columns import Column, TextColumn, given_entries
@@ -71,7 +72,7 @@ class ZipfSizes(Keyed[SizesByRank]):
 
 
 class Pages(Section):
-    """The pages: their change rates, their weights in the cost, their hosts, sizes and names."""
+    """The pages: change rates, weights in the cost, hosts, sizes, names, and who is first (0)."""
 
     change_rates: Annotated[tuple[NonNegative, ...] | Annotated[Zipf | Column, OneKey()], ByType()]
     weights: Annotated[
@@ -92,12 +93,15 @@ class Pages(Section):
         ]
         | None
     ) = None
+    priority: Annotated[tuple[NonNegative, ...] | Annotated[Column, OneKey()], ByType()] | None = (
+        None
+    )
 
     @model_validator(mode="after")
     def _valid(self) -> Pages:
         if not self.count:
             raise refused("must not be empty", key="change_rates")
-        for key in ("weights", "hosts", "sizes", "names"):
+        for key in ("weights", "hosts", "sizes", "names", "priority"):
             given = given_entries(getattr(self, key))
             if isinstance(given, tuple):
                 check_length(key, given, self.count, "page")
@@ -132,11 +136,30 @@ AccessTime = Annotated[Distribution | ArrivalProcess, OneKey(OTHER_NAMES, "expon
 """Time of one access: a distribution, or a process whose gaps are the successive times."""
 
 
+class Backoff(Section):
+    """After how long a page is due again whose access failed, longer with each failure in a row."""
+
+    first: Positive
+    factor: Annotated[Number, Field(ge=1)] = 2.0
+    most: Positive | None = None
+
+    @model_validator(mode="after")
+    def _valid(self) -> Backoff:
+        if self.most is not None and self.most < self.first:
+            raise refused(f"must be at least first ({self.first!r})", key="most", value=self.most)
+        return self
+
+
 class Failure(Section):
-    """How often an access fails, and how often the same page is then tried again at once."""
+    """How often an access fails, and what becomes of its page.
+
+    The same page is tried again at once, so often at most; where pages fall due, after a back-off.
+    """
 
     probability: Annotated[Number, Field(ge=0, lt=1)]
     retries: Count = 0
+    backoff: Backoff | None = None
+    timeout: Positive | None = None
 
 
 Name = Annotated[
@@ -187,6 +210,9 @@ class Robots(Section):
             has = counted(self.deliveries.robots, "entry")
             allowed = f"has {has}; must have one per available robot"
             raise refused(f"{allowed} ({self.available})", key="deliveries")
+        if self.deliveries is not None and isinstance(self.accessing, Due):
+            allowed = 'with policy = "due" must be access_time or classes'
+            raise refused(allowed, key="deliveries")
         if self.failure is not None:
             self._check_failure()
         if self.environment is not None:
@@ -220,6 +246,18 @@ class Robots(Section):
     def _check_failure(self) -> None:
         if self.deliveries is not None:
             raise refused("goes with access_time or classes, not with deliveries", key="failure")
+        failure = self.failure
+        assert failure is not None
+        if isinstance(self.accessing, Due):
+            if failure.retries:
+                allowed = (
+                    'goes with other policies; with "due" a page is due again after failure.backoff'
+                )
+                raise refused(allowed, key="failure.retries", value=failure.retries)
+            return
+        for key in ("backoff", "timeout"):
+            if getattr(failure, key) is not None:
+                raise refused('goes with policy = "due"', key=f"failure.{key}")
         if self.host_spacing is not None:
             wait = "a second attempt would have to wait for its host"
             raise refused(f"does not go with host_spacing: {wait}", key="failure")

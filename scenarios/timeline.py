@@ -41,6 +41,12 @@ class Piece:
         return replace(other, begin=self.begin, end=self.end) == self
 
 
+def end_of_interventions(scenario: System) -> float | None:
+    """When the last intervention ends; None where there is none, or one goes on or repeats."""
+    ends = [None if each.every else each.until for each in scenario.interventions]
+    return None if None in ends else max((end for end in ends if end is not None), default=None)
+
+
 def pieces(scenario: System, start: float, end: float) -> tuple[Piece, ...]:
     """Consecutive pieces that cover (start, end], neighbours with the same settings joined.
 

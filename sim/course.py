@@ -14,6 +14,7 @@ from sim.buffer import Buffer
 from sim.clients import Clients
 from sim.clock import Alarm, Clock
 from sim.engine_inputs import pages_followed, times_to_observe
+from sim.frontier import Frontier
 from sim.pages import Pages
 from sim.robots import Robots
 from sim.tally import CourseTally
@@ -32,6 +33,7 @@ class Course:
     robots : Robots
     pages : Pages or None
     clients : Clients or None
+    frontier : Frontier or None
     """
 
     def __init__(
@@ -42,12 +44,14 @@ class Course:
         robots: Robots,
         pages: Pages | None,
         clients: Clients | None,
+        frontier: Frontier | None,
     ) -> None:
         self._clock = clock
         self._buffer = buffer
         self._robots = robots
         self._pages = pages
         self._clients = clients
+        self._frontier = frontier
         times = times_to_observe(scenario)
         self._times = times.tolist()
         self._weights = page_weights(scenario.pages).tolist() if scenario.pages else []
@@ -56,6 +60,8 @@ class Course:
         self._counted = np.zeros(len(self._seen), dtype=np.int64)
         self._level: list[int] = []
         self._active: list[int] = []
+        self._waiting: list[int] = []
+        self._busy: list[int] = []
         self._stale_weight: list[float] = []
         self._counts: list[Any] = []
         self._stale: list[Sequence[bool]] = []
@@ -92,6 +98,9 @@ class Course:
         self._counted = np.zeros_like(self._counted)
         self._level.append(self._buffer.level if self._buffer else 0)
         self._active.append(self._robots.active)
+        if self._frontier:
+            self._waiting.append(self._frontier.waiting)
+            self._busy.append(self._frontier.busy)
         weight = 0.0
         stale = []
         if self._pages:
@@ -111,6 +120,8 @@ class Course:
         return CourseTally(
             level=np.array(self._level, dtype=np.int64),
             active=np.array(self._active, dtype=np.int64),
+            waiting=np.array(self._waiting, dtype=np.int64),
+            busy=np.array(self._busy, dtype=np.int64),
             stale_weight=np.array(self._stale_weight),
             counts=counts[:, : rules.COUNTED],
             stale=np.array(self._stale, dtype=np.bool_).reshape(times, self._followed),

@@ -12,17 +12,29 @@ import numpy as np
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Free, Levels, Static, Switching, These, Threshold
 from scenarios.arrays import Array
+from scenarios.base import LARGEST
 from scenarios.choices import looks_at_service, tables_of
 from scenarios.deliveries import joint_size
 from scenarios.fleet import order_of_activation
 from scenarios.laws import Exponential, PhaseType
-from scenarios.model import Gaps, Never, Queue, ServerDiscipline, ServiceOrder, Traffic, present
-from scenarios.page_data import page_weights
+from scenarios.model import (
+    Backoff,
+    Failing,
+    FrontierOrder,
+    Gaps,
+    Never,
+    Queue,
+    ServerDiscipline,
+    ServiceOrder,
+    Traffic,
+    present,
+)
+from scenarios.page_data import due_intervals, page_weights
 from scenarios.page_groups import only_sums
 from scenarios.sections import Pages, Servers
 from scenarios.service_phases import seen_phases
 from scenarios.spacing_cost import Fading, Geometric, Power, Table
-from scenarios.timeline import observation_times
+from scenarios.timeline import end_of_interventions, observation_times
 from sim import rules
 from sim.laws import draws_and_mean
 
@@ -37,13 +49,88 @@ _ADMISSION = {"partial": rules.PARTIAL, "reject": rules.REJECT, "complete": rule
 
 _PREEMPTIVE = {ServerDiscipline.PREEMPTIVE: True, ServerDiscipline.NON_PREEMPTIVE: False}
 
-Kind = TypeVar("Kind", ServiceOrder, ServerDiscipline)
+Kind = TypeVar("Kind", ServiceOrder, ServerDiscipline, FrontierOrder)
 
 _ORDER = {
     ServiceOrder.OLDEST_FIRST: rules.OLDEST_FIRST,
     ServiceOrder.NEWEST_FIRST: rules.NEWEST_FIRST,
 }
 """Orders of service as `rules.next_in_line` knows them."""
+
+
+_FRONTIER = {
+    FrontierOrder.FIRST_DUE: rules.FIRST_DUE,
+    FrontierOrder.MOST_OVERDUE: rules.MOST_OVERDUE,
+    FrontierOrder.PRIORITY: rules.PRIORITY,
+}
+"""Orders of the frontier as `rules.urgency` knows them."""
+
+
+class DueRules(NamedTuple):
+    """How pages fall due, as both engines take it.
+
+    Attributes
+    ----------
+    order : int
+    from_start : bool
+    first, factor, most : float
+        Of the back-off; 0 first: there is none.
+    timeout : float
+    ended : float
+        When the last intervention ends; inf: nobody asks when the robots have caught up.
+    caught_up : float
+        They have when at most so many pages wait.
+    """
+
+    order: int
+    from_start: bool
+    first: float
+    factor: float
+    most: float
+    timeout: float
+    ended: float
+    caught_up: float
+
+
+def due_rules(scenario: Scenario) -> DueRules:
+    """Those of a scenario with a frontier."""
+    frontier = present(scenario.model.frontier)
+    failing = present(scenario.model.fleet).failing or Failing(0.0, 0)
+    backoff = failing.backoff or Backoff(0.0, 1.0, math.inf)
+    ended, caught_up = end_of_interventions(scenario), frontier.policy.caught_up
+    asked = ended is not None and caught_up is not None
+    return DueRules(
+        order=_code_of(frontier.order, "robots.accessing.order", _FRONTIER),
+        from_start=frontier.from_start,
+        first=backoff.first,
+        factor=backoff.factor,
+        most=backoff.most,
+        timeout=failing.timeout,
+        ended=present(ended) if asked else math.inf,
+        caught_up=present(caught_up) if asked else 0.0,
+    )
+
+
+def first_due(scenario: Scenario, stream: np.random.Generator) -> Array:
+    """When each page is due for the first time, shape (pages,); inf: never.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With a frontier.
+    stream : Generator
+        The stream "due", from which one number is drawn for each page.
+    """
+    frontier = present(scenario.model.frontier)
+    intervals = due_intervals(frontier.policy, present(scenario.pages))
+    parts = stream.random(len(intervals)) if frontier.is_spread else np.zeros(len(intervals))
+    times: Array = np.where(np.isinf(intervals), np.inf, parts * np.minimum(intervals, LARGEST))
+    return times
+
+
+def pages_of_frontier(scenario: Scenario) -> int:
+    """Number of pages whose own delays are kept; none where only sums of pages are."""
+    return 0 if only_sums(scenario) else present(scenario.pages).count
 
 
 class SpacingLaw(NamedTuple):
@@ -246,8 +333,14 @@ def laws_of_robots(scenario: Scenario, heard: Collection[int]) -> list[tuple[Gap
 
 
 def robots_may_wait(scenario: Scenario) -> bool:
-    """Whether an active robot may wait for a host, with no access going on."""
-    return scenario.robots is not None and scenario.robots.host_spacing is not None
+    """Whether an active robot may wait for a host or a page, with no access going on."""
+    spaced = scenario.robots is not None and scenario.robots.host_spacing is not None
+    return spaced or scenario.model.frontier is not None
+
+
+def looks_ahead(scenario: Scenario) -> bool:
+    """Whether a robot looks at pages of a sequence that come later, since hosts want a spacing."""
+    return robots_may_wait(scenario) and scenario.model.frontier is None
 
 
 def exponential_delivery(scenario: Scenario) -> float | None:

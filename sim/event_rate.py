@@ -10,6 +10,8 @@ import numpy as np
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
+from scenarios.model import Gaps
+from scenarios.page_data import due_intervals
 from scenarios.processes import gap_law
 from scenarios.rates import PiecewiseConstant
 from sim.draws import map_tables, stationary_phases
@@ -120,7 +122,7 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
         if robots.environment is not None:
             accessing *= mean_speed(robots.environment)
         for each in fleet.classes:
-            rate = _draws(each.gaps)
+            rate = min(_draws(each.gaps), _falling_due(scenario, each.gaps) / each.available)
             if robots.classes is None:
                 yield ("robots", "access_time"), rate, accessing
             else:
@@ -134,6 +136,17 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
         rate = sum(_average(source.updates) for source in monitor.sources)
         key = ("", "sources") if monitor.is_shared else ("source", "updates")
         yield key, rate, monitor.asked.horizon
+
+
+def _falling_due(scenario: Scenario, access: Gaps) -> float:
+    """The most pages that fall due per unit time; inf where robots never rest."""
+    if scenario.model.frontier is None or scenario.pages is None:
+        return np.inf
+    law = gap_law(access)
+    shortest = 0.0 if law is None else draws_and_mean(law)[1]
+    intervals = due_intervals(scenario.model.frontier.policy, scenario.pages)
+    with np.errstate(divide="ignore"):
+        return float((1.0 / (intervals + shortest)).sum())
 
 
 def _births(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from scenarios.accessing.policy import Periodic, Planned, Policy
+from scenarios.accessing.policy import InSequence, Periodic, Planned
 from scenarios.page_data import access_shares
 from scenarios.sections import Pages as PagesSection
 from sim.pages import Load, Pages
@@ -74,13 +74,13 @@ def _shared(policy: Planned, pages: PagesSection) -> SharedPlan:
 
 
 def sequence_blocks(
-    policy: Policy, pages: PagesSection, stream: np.random.Generator
+    policy: InSequence, pages: PagesSection, stream: np.random.Generator
 ) -> Iterator[Any]:
     """The pages to access, in blocks without end.
 
     Parameters
     ----------
-    policy : Policy
+    policy : InSequence
     pages : Pages
     stream : Generator
         The stream "accessing", for policies that draw.

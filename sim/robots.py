@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, Protocol
@@ -10,9 +11,10 @@ from sim import rules
 from sim.buffer import Buffer
 from sim.clock import Alarm, Clock
 from sim.draws import stationary_phase
-from sim.engine_inputs import joint_events, mean_times
+from sim.engine_inputs import DueRules, joint_events, mean_times
 from sim.event_log import LogEvent
 from sim.failures import Failures
+from sim.frontier import Frontier
 from sim.host_spacing import HostSpacing
 from sim.page_source import PageSource
 from sim.pages import DirectIndex
@@ -23,6 +25,7 @@ End = Callable[[float], float]
 Target = Buffer | DirectIndex
 
 _DELIVERY = rules.tie_order(rules.DELIVERY, 0)
+_FALLS_DUE = rules.tie_order(rules.FALLS_DUE, 0)
 
 
 class Robots(Protocol):
@@ -367,6 +370,136 @@ class PoliteRobots(_Accessing):
         if self._log_event:
             self._log_event(now, "access", robot, page)
         self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, alarm)
+
+
+class DueRobots(_Accessing):
+    """Robots that rest while no page is due.
+
+    Of the active robots that rest, the first in the order of activation takes a due page. One that
+    is switched off during an access ends it and delivers: what was fetched is not thrown away.
+
+    Parameters
+    ----------
+    places : mapping int -> int
+        The place of each robot in the order of activation.
+    frontier : Frontier
+    given : DueRules
+    intervals, first : sequence of float
+        Of each page the interval, and when it is due for the first time.
+    draws : mapping int -> callable
+        For the number of each robot, a function that draws a uniform number between 0 and 1: an
+        access fails where it is below the probability of that. Empty where none fails.
+    probability : float
+    log_event : callable, optional
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        buffer: Target,
+        active_at: Sequence[int],
+        places: Mapping[int, int],
+        access_ends: Mapping[int, End],
+        source: PageSource,
+        frontier: Frontier,
+        given: DueRules,
+        intervals: Sequence[float],
+        first: Sequence[float],
+        draws: Mapping[int, Callable[[], float]],
+        probability: float,
+        log_event: LogEvent | None = None,
+    ) -> None:
+        super().__init__(clock, buffer, active_at, access_ends, source)
+        self.frontier = frontier
+        self._given = given
+        self._places = places
+        self._intervals = intervals
+        self._first = first
+        self._draws = draws
+        self._probability = probability
+        self._log_event = log_event
+        self._idle = sorted((place, robot) for robot, place in places.items())
+        self._alarms = {robot: Alarm(clock, self._arrive, robot) for robot in access_ends}
+        self._began = dict.fromkeys(access_ends, 0.0)
+        self._timed_out = dict.fromkeys(access_ends, False)
+        self._pause = [0.0] * len(intervals)
+        self._delivering = False
+        buffer.level_changed = self._dispatch
+
+    def start(self) -> None:
+        """Wait for the first page to fall due."""
+        for page, time in enumerate(self._first):
+            if time < math.inf:
+                self._clock.at(time, _FALLS_DUE + page, Alarm(self._clock, self._fall_due, page))
+
+    def limit(self, now: float, active_at: Sequence[int]) -> None:
+        """Change the number of active robots at each level from now on."""
+        super().limit(now, active_at)
+        self._dispatch(now)
+
+    def end_warmup(self, now: float) -> None:
+        """Forget what was counted so far: the warm-up is over."""
+        super().end_warmup(now)
+        self.frontier.end_warmup(now)
+
+    def _fall_due(self, alarm: Alarm) -> None:
+        self.frontier.add(alarm.time, alarm.index)
+        if self._log_event:
+            self._log_event(alarm.time, "due", None, alarm.index)
+        self._dispatch(alarm.time)
+
+    def _dispatch(self, now: float) -> None:
+        """Robots that rest take the due pages, while there are such robots and such pages."""
+        if self._delivering:
+            return
+        while self._idle and rules.is_heard(self._idle[0][0], self.active):
+            page = self.frontier.take(now)
+            if page < 0:
+                return
+            self._begin(now, heappop(self._idle)[1], page)
+
+    def _begin(self, now: float, robot: int, page: int) -> None:
+        self._carried[robot] = page
+        self._began[robot] = now
+        if self._log_event:
+            self._log_event(now, "access", robot, page)
+        end, latest = self._access_ends[robot](now), now + self._given.timeout
+        self._timed_out[robot] = end > latest
+        self._clock.at(min(end, latest), _DELIVERY + robot, self._alarms[robot])
+        release = self.frontier.release_of(page)
+        if release > now:
+            order = _FALLS_DUE + len(self._intervals)
+            self._clock.once(release, order, lambda alarm: self._dispatch(alarm.time))
+
+    def _arrive(self, alarm: Alarm) -> None:
+        robot, now = alarm.index, alarm.time
+        page = self._carried[robot]
+        if self._fails(robot):
+            if self._log_event:
+                self._log_event(now, "failure", robot, page)
+            given = self._given.first, self._given.factor, self._given.most
+            self._pause[page] = rules.next_pause(self._pause[page], *given)
+        else:
+            self._pause[page] = 0.0
+            self._delivering = True
+            self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+            self._delivering = False
+        self.frontier.end(now)
+        again = rules.next_due(
+            now,
+            self._began[robot],
+            self._intervals[page],
+            self._pause[page],
+            self._given.from_start,
+        )
+        self._clock.at(again, _FALLS_DUE + page, Alarm(self._clock, self._fall_due, page))
+        heappush(self._idle, (self._places[robot], robot))
+        self._dispatch(now)
+
+    def _fails(self, robot: int) -> bool:
+        """Whether an access that ends now failed; where some may, a number is drawn for each."""
+        failed = bool(self._draws) and rules.fails(self._probability, self._draws[robot]())
+        return failed or self._timed_out[robot]
 
 
 class JointRobots(_ByLevel):

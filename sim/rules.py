@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 # Ranks of events at the same time; within a rank the index decides (robot, place in the queue).
-PAGE_CHANGE, SERVICE, OBSOLESCENCE, DELIVERY, UPDATE = range(5)
-QUERY, WARMUP, OBSERVATION, CHANGE, HORIZON = range(5, 10)
+PAGE_CHANGE, SERVICE, OBSOLESCENCE, DELIVERY, FALLS_DUE, UPDATE = range(6)
+QUERY, WARMUP, OBSERVATION, CHANGE, HORIZON = range(6, 11)
 INDICES = 2**52
 
 # Admission of a batch that does not fit.
@@ -27,6 +27,9 @@ PARTIAL, REJECT, COMPLETE = range(3)
 
 # Which waiting page is served next.
 OLDEST_FIRST, NEWEST_FIRST = range(2)
+
+# Which of the due pages is accessed next.
+FIRST_DUE, MOST_OVERDUE, PRIORITY = range(3)
 
 # Laws of the cost of an access by its distance from the last one.
 TABLE, POWER, GEOMETRIC, FADING = range(4)
@@ -163,6 +166,55 @@ def fails(probability: float, uniform: float) -> bool:
 def gives_up(failures: int, retries: int) -> bool:
     """Whether a robot goes on to its next page, by its failures with this one."""
     return failures > retries
+
+
+def urgency(order: int, overdue: float, interval: float, priority: float) -> float:
+    """How urgent a due page is that has waited for a time, the most urgent one being next."""
+    if order == MOST_OVERDUE:
+        return overdue / interval if interval > 0.0 else math.inf
+    return -priority
+
+
+def next_due(now: float, began: float, interval: float, pause: float, from_start: bool) -> float:
+    """When a page is due again whose access ends now.
+
+    Parameters
+    ----------
+    now, began : float
+        When the access ends and began.
+    interval : float
+        Of the page.
+    pause : float
+        Its back-off; 0: the access delivered, or there is none.
+    from_start : bool
+        Whether intervals count from the start of an access.
+    """
+    if pause > 0.0:
+        return now + pause
+    return max(began + interval, now) if from_start else now + interval
+
+
+def next_pause(pause: float, first: float, factor: float, most: float) -> float:
+    """The back-off of a page after one failure more; 0 before the first."""
+    return min(pause * factor if pause > 0.0 else first, most)
+
+
+def caught_up_after(since: float, now: float, waiting: int, ended: float, enough: float) -> float:
+    """Time from the end of the interventions until few pages wait; inf: not yet by now.
+
+    Parameters
+    ----------
+    since, now : float
+        For this long the same number of pages has been waiting.
+    waiting : int
+    ended : float
+        When the last intervention ended.
+    enough : float
+        At most so many pages may wait.
+    """
+    if now > ended and waiting <= enough:
+        return max(since - ended, 0.0)
+    return math.inf
 
 
 def is_gone(death: float, now: float) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from scenarios import Scenario
+from scenarios.accessing.policy import InSequence
 from scenarios.activation import Free, Switching
 from scenarios.choices import choices_of, class_sizes, steps_of
 from scenarios.deliveries import modes_of
@@ -13,8 +14,16 @@ from scenarios.fleet import class_of_each
 from scenarios.interventions import FACTORS
 from scenarios.law_points import LawPoints
 from scenarios.laws import Distribution
-from scenarios.model import Queue
-from scenarios.page_data import change_rates, host_spacings, page_hosts, page_service_times
+from scenarios.model import Queue, present
+from scenarios.page_data import (
+    change_rates,
+    due_intervals,
+    host_spacings,
+    page_hosts,
+    page_priorities,
+    page_service_times,
+)
+from scenarios.sections import Pages as PagesSection
 from scenarios.sections import PageSize
 from sim import rules
 from sim.buffer import Buffer, BufferRules
@@ -24,12 +33,15 @@ from sim.course import Course
 from sim.draws import TrackedService, sampler
 from sim.engine_inputs import (
     buffer_flags,
+    due_rules,
     end_of_run,
+    first_due,
     horizon_octave,
     laws_of_robots,
     limits_over_time,
     modes_in_use,
     over_time,
+    pages_of_frontier,
     places_of_robots,
     query_sums,
     robots_at_levels,
@@ -41,12 +53,14 @@ from sim.engine_inputs import (
 from sim.environment import Path, as_lists, draw_path
 from sim.event_log import Log
 from sim.failures import Failures
+from sim.frontier import Frontier
 from sim.host_spacing import HostSpacing
 from sim.law_counter import LawCounter
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
 from sim.pages import DirectIndex, Load, PageChanges, Pages
 from sim.robots import (
     ChosenRobots,
+    DueRobots,
     FreeRobots,
     JointRobots,
     PoliteRobots,
@@ -112,6 +126,11 @@ class SearchEngine:
         """The buffer, if there is one."""
         return self._buffer if isinstance(self._buffer, Buffer) else None
 
+    @property
+    def frontier(self) -> Frontier | None:
+        """The pages that are due, where pages fall due."""
+        return self._robots.frontier if isinstance(self._robots, DueRobots) else None
+
     def start(self) -> None:
         """Set everything going, at time 0."""
         if self._changes:
@@ -155,7 +174,13 @@ class SearchEngine:
         if self._scenario.run.observe is None:
             return None
         return Course(
-            self.clock, self._scenario, self.buffer, self._robots, self._pages, self._clients
+            self.clock,
+            self._scenario,
+            self.buffer,
+            self._robots,
+            self._pages,
+            self._clients,
+            self.frontier,
         )
 
     def _end_warmup(self, alarm: Alarm) -> None:
@@ -180,6 +205,7 @@ class SearchEngine:
             buffer=queue,
             pages=self._pages.tally(now) if self._pages else None,
             ages=self._pages.ages(now) if self._pages and queue else None,
+            frontier=frontier.tally(now) if (frontier := self.frontier) else None,
             clients=self._clients.tally() if self._clients else None,
             sojourns=self._buffer.sojourns() if isinstance(self._buffer, Buffer) else None,
             laws=self._laws.tally() if self._laws else None,
@@ -275,6 +301,8 @@ class SearchEngine:
         policy = self._scenario.model.accessing
         if section is None or self._pages is None or policy is None:
             return AnonymousPages()
+        if not isinstance(policy, InSequence):
+            return ChosenPages(iter(()), self._pages)
         blocks = sequence_blocks(policy, section, self._stream("accessing"))
         return ChosenPages(blocks, self._pages)
 
@@ -303,6 +331,8 @@ class SearchEngine:
             )
         times = self._access_ends()
         section = self._scenario.pages
+        if self._scenario.model.frontier is not None and section is not None:
+            return self._due_fleet(active_at, times, section, source)
         if robots.host_spacing is not None and section is not None:
             least = host_spacings(robots, section).tolist()
             spacing = HostSpacing(source.next_page, page_hosts(section).tolist(), least)
@@ -312,6 +342,43 @@ class SearchEngine:
         failures = self._failures(times, source)
         places = places_of_robots(self._scenario)
         return FreeRobots(self.clock, self._buffer, active_at, places, times, source, failures)
+
+    def _due_fleet(
+        self,
+        active_at: list[int],
+        times: dict[int, Callable[[float], float]],
+        section: PagesSection,
+        source: PageSource,
+    ) -> Robots:
+        """Robots that rest while no page is due."""
+        given = due_rules(self._scenario)
+        intervals = due_intervals(present(self._scenario.model.frontier).policy, section).tolist()
+        spaced = self._section.host_spacing is not None
+        frontier = Frontier(
+            given,
+            intervals,
+            page_priorities(section).tolist(),
+            page_hosts(section).tolist() if spaced else [],
+            host_spacings(self._section, section).tolist(),
+            pages_of_frontier(self._scenario),
+        )
+        failing = present(self._scenario.model.fleet).failing
+        draws = {each: self._stream("failure", each).random for each in times} if failing else {}
+        return DueRobots(
+            self.clock,
+            self._buffer,
+            active_at,
+            places_of_robots(self._scenario),
+            times,
+            source,
+            frontier,
+            given,
+            intervals,
+            first_due(self._scenario, self._stream("due")).tolist(),
+            draws,
+            failing.probability if failing else 0.0,
+            self._log_event,
+        )
 
     def _switched_fleet(self, rule: Switching, source: PageSource) -> Robots:
         """Robots that are switched on one at a time."""

@@ -21,6 +21,7 @@ SOURCES = {
     "birth": 13,
     "lifetime": 14,
     "discovery": 15,
+    "due": 16,
 }
 """Fixed numbers of the sources; never renumbered, since results depend on them."""
 

@@ -210,6 +210,63 @@ class ClientsTally:
         require(0 <= self.stale <= self.queries, "more stale answers than queries")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FrontierTally:
+    """Pages that fell due and waited for a robot, over the window (warm-up, horizon].
+
+    Attributes
+    ----------
+    fell_due, started : int
+        Pages that fell due, and accesses that began.
+    waiting_at_start, waiting_at_end : int
+        Due pages at the two ends of the window.
+    delay : float
+        Times from falling due to the start of the access, summed over those that began.
+    caught_up : int
+        1: after the last intervention few enough pages waited some time, whatever the window.
+    catch_up : float
+        How long that took.
+    waiting_time, busy_time : float
+        Time integrals of the due pages that wait, and of the robots with an access.
+    page_started, page_delay : ndarray, shape (pages,)
+        The same of each page; no entries where pages are many.
+    """
+
+    fell_due: int
+    started: int
+    waiting_at_start: int
+    waiting_at_end: int
+    delay: float
+    caught_up: int
+    catch_up: float
+    waiting_time: float
+    busy_time: float
+    page_started: NDArray[np.integer[Any]]
+    page_delay: NDArray[np.floating[Any]]
+
+    __eq__ = _equal_arrays
+    __hash__ = None  # type: ignore[assignment]  # it holds arrays
+
+    def check(self, window: float, robots: int) -> None:
+        """Raise `ConservationError` unless pages add up, and robots are not overworked.
+
+        Parameters
+        ----------
+        window : float
+            Length of the window.
+        robots : int
+            Number available.
+        """
+        came = self.waiting_at_start + self.fell_due
+        went = self.started + self.waiting_at_end
+        require(came == went, f"{came} pages fell due, {went} are accounted for")
+        most = robots * window * (1 + RELATIVE)
+        require(0 <= self.busy_time <= most, "more busy robots than there are")
+        require(min(self.delay, self.waiting_time) >= 0, "a page was accessed before it was due")
+        if len(self.page_started):
+            require(int(self.page_started.sum()) == self.started, "accesses of no page, or of two")
+
+
 @dataclass(frozen=True, slots=True)
 class ServersTally:
     """Per server, over the window (warm-up, horizon].
@@ -445,6 +502,8 @@ class CourseTally:
     ----------
     level, active : ndarray of int, shape (times,)
         Pages in the system and active robots.
+    waiting, busy : ndarray of int, shape (times,)
+        Due pages that wait, and robots with an access; no entries where pages do not fall due.
     stale_weight : ndarray of float, shape (times,)
         Weights of the pages whose copies are out of date, summed.
     counts : ndarray of int, shape (times, 7)
@@ -457,6 +516,8 @@ class CourseTally:
 
     level: NDArray[np.integer[Any]]
     active: NDArray[np.integer[Any]]
+    waiting: NDArray[np.integer[Any]]
+    busy: NDArray[np.integer[Any]]
     stale_weight: NDArray[np.floating[Any]]
     counts: NDArray[np.integer[Any]]
     stale: NDArray[np.bool_]
@@ -481,7 +542,8 @@ class CourseTally:
         require(bool(np.all(counts >= 0)), "a count of an interval is negative")
         broken = np.flatnonzero(counts[:, rules.DELIVERED] - went != change)
         require(not broken.size, f"pages do not add up in the intervals {broken[:5].tolist()}")
-        require(bool(np.all(self.active <= robots)), "more active robots than there are")
+        for working in (self.active, self.busy):
+            require(bool(np.all(working <= robots)), "more active robots than there are")
         answered = counts[:, rules.STALE_ANSWERS] <= counts[:, rules.QUERIES]
         require(bool(np.all(answered)), "more stale answers than queries in an interval")
         if by_page and self.deliveries.shape[1]:
@@ -532,7 +594,7 @@ class Tally:
         Time integral of the number of active robots.
     class_time : tuple of float or None
         That of each class, where robots of classes are switched one at a time.
-    buffer, pages, ages, clients, servers, probing, sources, page_set
+    buffer, pages, ages, frontier, clients, servers, probing, sources, page_set
         The parts that the scenario has, else None.
     sojourns : SojournsTally or None
         Where there is a buffer.
@@ -551,6 +613,7 @@ class Tally:
     buffer: BufferTally | None = None
     pages: PagesTally | None = None
     ages: AgesTally | None = None
+    frontier: FrontierTally | None = None
     clients: ClientsTally | None = None
     servers: ServersTally | None = None
     probing: ProbingTally | None = None
@@ -567,6 +630,8 @@ class Tally:
         for part in (*whole, self.probing, self.sources, self.page_set):
             if part is not None:
                 part.check(self.window, horizon)
+        if self.frontier is not None:
+            self.frontier.check(self.window, robots)
         most = robots * self.window * (1 + RELATIVE)
         require(0 <= self.robots_time <= most, "more active robots than there are")
         if self.class_time is not None:

@@ -14,6 +14,7 @@ from sim.engine_inputs import top_level
 
 __all__ = [
     "changing_search_engines",
+    "frontiers",
     "large_search_engines",
     "page_sets",
     "probed_sources",
@@ -300,6 +301,47 @@ def changing_search_engines(draw: Any) -> Tables:
     observe = draw(st.sampled_from([None, 0.5, 7.0, 100.0]))
     warmup = draw(st.sampled_from([0.0, 7.0]))
     tables["run"] = RUN | {"warmup": warmup} | ({} if observe is None else {"observe": observe})
+    return tables
+
+
+@st.composite
+def frontiers(draw: Any) -> Tables:
+    """Pages that fall due, with or without hosts, failures, a buffer and interventions."""
+    pages, robots = draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    of_each = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0]), min_size=pages, max_size=pages)
+    accesses = {
+        "policy": "due",
+        "intervals": draw(st.sampled_from([0.5, 2.0]) | of_each),
+        "order": draw(st.sampled_from(["first-due", "most-overdue", "priority"])),
+        "first": draw(st.sampled_from(["spread", "at-once"])),
+        "from": draw(st.sampled_from(["delivery", "start"])),
+    }
+    fleet: Tables = {"available": robots, "access_time": draw(laws), "accessing": accesses}
+    tables: Tables = {
+        "name": "random",
+        "pages": {
+            "change_rates": draw(of_each),
+            "weights": "uniform",
+            "priority": draw(of_each),
+            "hosts": draw(st.lists(st.integers(0, 2), min_size=pages, max_size=pages)),
+        },
+        "robots": fleet,
+        "run": RUN | draw(st.sampled_from([{}, {"observe": 4.0}])),
+    }
+    if draw(st.booleans()):
+        fleet["host_spacing"] = draw(st.sampled_from([0.0, 0.75, 3.0]))
+    if draw(st.booleans()):
+        fleet["failure"] = {"probability": draw(st.sampled_from([0.0, 0.3]))} | draw(
+            st.sampled_from(
+                [{}, {"timeout": 0.7}, {"backoff": {"first": 0.25, "factor": 3.0, "most": 4.0}}]
+            )
+        )
+    if draw(st.booleans()):
+        tables["buffer"] = draw(buffers(draw(st.integers(0, 4)), True, False))
+        rule = {"threshold": {"robots": [robots, 1], "at": [1]}}
+        tables |= draw(st.sampled_from([{}, {"activation": rule}]))
+    if draw(st.booleans()):
+        tables["interventions"] = draw(interventions(tables))
     return tables
 
 

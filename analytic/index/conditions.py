@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -77,9 +78,14 @@ def delivery_rates_at_levels(scenario: Scenario) -> Array:
 
 @premise
 def has_buffer(scenario: Scenario) -> str | None:
-    """Robots deliver to a buffer."""
+    """Robots, which never rest, deliver to a buffer."""
     has_both = scenario.buffer is not None and scenario.robots is not None
-    return None if has_both else "there is no [buffer]"
+    return never_resting(scenario) if has_both else "there is no [buffer]"
+
+
+def never_resting(scenario: Scenario) -> str | None:
+    """Robots never rest."""
+    return "robots rest while no page is due" if scenario.model.frontier is not None else None
 
 
 def fleet_of(scenario: Scenario) -> Fleet:
@@ -191,7 +197,8 @@ def robots_unlike(scenario: Scenario) -> str | None:
 def every_access_delivers(scenario: Scenario) -> str | None:
     """No access fails."""
     fleet = scenario.model.fleet
-    fails = fleet is not None and fleet.failure_probability > 0
+    failing = fleet.failing if fleet else None
+    fails = failing is not None and (failing.probability > 0 or failing.timeout < math.inf)
     return "accesses may fail" if fails else None
 
 

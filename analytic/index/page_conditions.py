@@ -8,7 +8,13 @@ from typing import NamedTuple, TypeGuard, cast
 
 import numpy as np
 
-from analytic.index.conditions import IN_ENVIRONMENT, fleet_of, order_of_pages_kept, static_robots
+from analytic.index.conditions import (
+    IN_ENVIRONMENT,
+    fleet_of,
+    never_resting,
+    order_of_pages_kept,
+    static_robots,
+)
 from analytic.index.formula import premise
 from analytic.laws.geometric_sum import GeometricSum
 from analytic.machinery.active_robots import most_active
@@ -199,8 +205,8 @@ def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
 
 @premise
 def has_pages(scenario: Scenario) -> str | None:
-    """There are pages to access."""
-    return None if scenario.pages is not None else "there are no [pages]"
+    """There are pages to access, by robots that never rest."""
+    return never_resting(scenario) if scenario.pages is not None else "there are no [pages]"
 
 
 @premise

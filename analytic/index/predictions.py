@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from analytic import (
+    frontier,
     indexing_queue,
     page_refresh,
     page_set,
@@ -39,6 +40,7 @@ FORMULAS: tuple[Formula, ...] = (
     *pipeline.FORMULAS,
     *probing.FORMULAS,
     *page_set.FORMULAS,
+    *frontier.FORMULAS,
     *transient.FORMULAS,
 )
 """The whole index, subject by subject."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from analytic.frontier import optimal_intervals, with_caught_up
 from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.machinery.refusal import NoAnswerError
 from analytic.page_refresh import index_numbers
@@ -36,13 +37,20 @@ from scenarios.scenario import require_scenario
 T = TypeVar("T")
 Solver = Callable[[Scenario], Optimum]
 
+
+def _best_accesses(scenario: Scenario) -> Optimum:
+    """How often each page is best accessed: the intervals where pages fall due, or frequencies."""
+    find = end_to_end_frequencies if scenario.model.frontier is None else optimal_intervals
+    return find(scenario)
+
+
 TARGETS: dict[str, Solver] = {
     "static": end_to_end_robots,
     "threshold": end_to_end_thresholds,
     "levels": optimal_levels,
     "free": optimal_free,
     "switching": end_to_end_switching,
-    "frequencies": end_to_end_frequencies,
+    "frequencies": _best_accesses,
     "template": optimal_template,
     "routing": optimal_routing,
     "probes": best_times,
@@ -156,8 +164,10 @@ def resolve(scenario: Scenario) -> Scenario:
         if isinstance(policy, IndexPolicy):
             scenario = _with_index(scenario, policy)
         else:
-            best = optimize(scenario, "frequencies", "robots.accessing.frequencies", "optimal")
+            key = f"robots.accessing.{policy.unresolved}"
+            best = optimize(scenario, "frequencies", key, "optimal")
             scenario = scenario.with_(best.changes)
+    scenario = with_caught_up(scenario)
     if isinstance(scenario.activation, Optimal):
         try:
             best = optimize(scenario, scenario.activation.family, "activation.optimal")

@@ -52,6 +52,8 @@ def load_scenarios(
 def decided(scenario: Scenario) -> Scenario:
     """The scenario with every "optimal" resolved; a line on stderr says what was decided.
 
+    A frontier is told when the robots have caught up.
+
     Raises
     ------
     ScenarioError
@@ -60,7 +62,7 @@ def decided(scenario: Scenario) -> Scenario:
     run = scenario.run
     if run.observe is not None and run.observe > run.horizon:
         warn(f"{scenario.name}: run.observe is above run.horizon: there is no course")
-    if not scenario.unresolved:
+    if not scenario.unresolved and scenario.model.frontier is None:
         return scenario
     from analytic import resolve
 

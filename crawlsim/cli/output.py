@@ -50,7 +50,13 @@ _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "a
 _KINDS = ("exact", *_SIGNS)
 """The best first."""
 
-_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
+_PAGE_MEASURES = (
+    "obsolescence_rate",
+    "crawl_rate",
+    "crawl_frequency",
+    "index_age",
+    "frontier_delay",
+)
 _FEW_PAGES = 50
 _SHOWN_PAGES = 20
 _SHOWN_BESIDE_GROUPS = 5
@@ -59,7 +65,9 @@ _NEAREST = 5
 
 _OVER_TIME = (
     "mean_in_system",
+    "frontier_length",
     "mean_active_robots",
+    "busy_robots",
     "starvation_probability",
     "full_probability",
     "arrival_rate",

@@ -17,6 +17,8 @@ from scenarios.timeline import Piece
 
 SHOWN = (
     "mean_in_system",
+    "frontier_length",
+    "busy_robots",
     "throughput",
     "loss_rate",
     "starvation_probability",

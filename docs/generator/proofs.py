@@ -140,6 +140,12 @@ PLACES = {
         "index, cost": f"{_CHANGING}the-cost-with-staleness-over-the-window",
         "deliveries, window": f"{_CHANGING}the-deliveries-of-each-page-over-the-window",
     },
+    "frontier": {
+        "a robot for each page": "frontier.md#a-robot-for-each-page",
+        "closed network": "frontier.md#pages-that-wait",
+        "other access times": "frontier.md#other-access-times",
+        "catching up": "frontier.md#catching-up",
+    },
     "page-sets": {
         "existing pages": "page-sets.md#pages-that-are-known",
         "known pages": "page-sets.md#pages-that-are-known",

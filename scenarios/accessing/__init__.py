@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import BeforeValidator, Discriminator, Tag
 
 from scenarios.accessing.policy import Policy
-from scenarios.base import QUOTE, listed, nearest, one_of
+from scenarios.base import QUOTE, keys_of, listed, nearest, one_of
 from scenarios.errors import MISSING, refused
 
 __all__ = ["POLICIES", "Accessing", "Policy"]
@@ -26,6 +26,7 @@ _NAMES = (
     "deficit",
     "whittle",
     "crawl-value",
+    "due",
 )
 """All policies; each stands in the file of its name."""
 
@@ -47,6 +48,9 @@ def _known(value: Any) -> Any:
     if not isinstance(value, dict):
         raise refused("must be a table with the key policy")
     name = value.get("policy", MISSING)
+    if isinstance(name, dict) and len(name) == 1 and set(name) <= set(POLICIES):
+        ((word, parameters),) = name.items()
+        return _known({"policy": word, **parameters} | {**value, "policy": word})
     for key in value:
         _check_key(key, value[key], name)
     if not isinstance(name, str) or name not in POLICIES:
@@ -58,9 +62,9 @@ def _known(value: Any) -> Any:
 
 def _check_key(key: str, value: Any, name: Any) -> None:
     """Refuse a key that no policy has, or that only policies other than `name` have."""
-    owners = [owner for owner, policy in POLICIES.items() if key in policy.model_fields]
+    owners = [owner for owner, policy in POLICIES.items() if key in keys_of(policy)]
     if not owners:
-        known = {key: None for policy in POLICIES.values() for key in policy.model_fields}
+        known = {key: None for policy in POLICIES.values() for key in keys_of(policy)}
         raise refused(f"unknown key{nearest(key, known)}", key=key, value=value)
     if isinstance(name, str) and name in POLICIES and name not in owners:
         allowed = f'unknown key for policy = "{name}"; it goes with {_quoted(owners)}'

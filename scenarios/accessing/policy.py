@@ -31,6 +31,10 @@ class Policy(Section):
         """The key for which the numbers are still to be found, if there is one."""
         return "frequencies" if getattr(self, "frequencies", None) == "optimal" else None
 
+
+class InSequence(Policy):
+    """A policy that says which page each access fetches, whatever the time."""
+
     @abstractmethod
     def sequence(self, shares: Shares, stream: np.random.Generator) -> Iterator[Indices]:
         """The pages to access, in blocks without end.
@@ -44,7 +48,7 @@ class Policy(Section):
         """
 
 
-class Planned(Policy):
+class Planned(InSequence):
     """A policy that draws nothing: its sequence is the same in every replication."""
 
     @abstractmethod

@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from scenarios.accessing.policy import Frequencies, Indices, Policy, Shares
+from scenarios.accessing.policy import Frequencies, Indices, InSequence, Shares
 
 _BLOCK = 1024
 
 
-class Randomized(Policy):
+class Randomized(InSequence):
     """Each access draws its page by `frequencies`, independently (coffman1998, section 4)."""
 
     policy: Literal["randomized"]

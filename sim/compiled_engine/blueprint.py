@@ -23,9 +23,9 @@ from sim.compiled_engine.random_numbers import (
 from sim.compiled_engine.seeding import Streams
 from sim.engine_inputs import (
     laws_of_robots,
+    looks_ahead,
     places_of_robots,
     robots_at_levels,
-    robots_may_wait,
     service_by_phase,
 )
 
@@ -72,7 +72,7 @@ class Blueprint:
         self._may_fail = fleet.failing is not None
         self.heard = places_of_robots(scenario)
         self._batch = largest_batch(scenario.robots)
-        needed = rules.LOOKAHEAD if robots_may_wait(scenario) else self._batch
+        needed = rules.LOOKAHEAD if looks_ahead(scenario) else self._batch
         self.fewest = 2 * (len(self.heard) + needed)
         self._laws = laws_of_robots(scenario, self.heard)
         self.parts = new_parts(scenario, self.heard, points)
@@ -84,6 +84,7 @@ class Blueprint:
 
     def _find_whether_refreshed(self) -> bool:
         plain = self._robots.host_spacing is None and not self._may_fail
+        plain = plain and self.scenario.model.frontier is None
         return self.scenario.buffer is None and len(self.heard) == 1 and plain
 
     def _find_whether_queue(self) -> bool:

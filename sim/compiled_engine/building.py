@@ -17,8 +17,10 @@ from scenarios.laws import Exponential
 from scenarios.model import Never, Queue, QueueDiscipline
 from scenarios.page_data import (
     change_rates,
+    due_intervals,
     host_spacings,
     page_hosts,
+    page_priorities,
     page_service_times,
     page_weights,
 )
@@ -26,8 +28,11 @@ from scenarios.sections import PageSize
 from scenarios.sections import Robots as RobotsSection
 from sim import rules
 from sim.compiled_engine.alarms import new_alarms, new_timers
+from sim.compiled_engine.frontier import Frontier, new_frontier
 from sim.compiled_engine.host_spacing import Hosts, new_hosts
+from sim.compiled_engine.records import record
 from sim.compiled_engine.world import (
+    DUE,
     FREE,
     JOINT,
     NONE,
@@ -40,11 +45,11 @@ from sim.compiled_engine.world import (
     Pages,
     Robots,
     Service,
-    record,
 )
 from sim.draws import stationary_phases
 from sim.engine_inputs import (
     buffer_flags,
+    due_rules,
     end_of_run,
     fates_that_occur,
     horizon_octave,
@@ -54,6 +59,7 @@ from sim.engine_inputs import (
     modes_in_use,
     over_time,
     pages_followed,
+    pages_of_frontier,
     query_sums,
     robots_at_levels,
     robots_may_wait,
@@ -118,6 +124,7 @@ class Parts(NamedTuple):
     hosts: Hosts
     clients: Clients
     course: Course | None
+    frontier: Frontier | None
 
 
 def new_parts(scenario: Scenario, heard: Mapping[int, int], points: LawPoints | None) -> Parts:
@@ -140,6 +147,7 @@ def new_parts(scenario: Scenario, heard: Mapping[int, int], points: LawPoints | 
         hosts=_hosts(scenario),
         clients=_clients(scenario),
         course=_course(scenario),
+        frontier=_frontier(scenario, len(heard)),
     )
 
 
@@ -148,6 +156,19 @@ def copied(parts: Any) -> Any:
     if isinstance(parts, tuple):
         return type(parts)._make(map(copied, parts))  # type: ignore[attr-defined]  # all of them have names
     return parts.copy() if isinstance(parts, np.ndarray | np.record) else parts
+
+
+def _frontier(scenario: Scenario, robots: int) -> Frontier | None:
+    """Before any page is due; None where pages do not fall due."""
+    if scenario.model.frontier is None or scenario.pages is None:
+        return None
+    return new_frontier(
+        due_rules(scenario),
+        due_intervals(scenario.model.frontier.policy, scenario.pages),
+        page_priorities(scenario.pages),
+        pages_of_frontier(scenario),
+        robots,
+    )
 
 
 def _service(scenario: Scenario) -> Service:
@@ -365,6 +386,7 @@ def _course(scenario: Scenario) -> Course | None:
     joint = scenario.robots is not None and scenario.robots.deliveries is not None
     switched = isinstance(scenario.activation, Switching)
     pages = pages_followed(scenario, times)
+    observed = len(times) if scenario.model.frontier else 0
     return Course(
         **{part: _speed(scenario, effect) for part, effect in _SPEEDS.items()},
         state=record(
@@ -388,6 +410,8 @@ def _course(scenario: Scenario) -> Course | None:
         seen_deliveries=np.zeros(pages, dtype=np.int64),
         level=np.zeros(len(times), dtype=np.int64),
         active=np.zeros(len(times), dtype=np.int64),
+        waiting=np.zeros(observed, dtype=np.int64),
+        busy=np.zeros(observed, dtype=np.int64),
         stale_weight=np.zeros(len(times)),
         counts=np.zeros((len(times), rules.COUNTED), dtype=np.int64),
         stale=np.zeros((len(times), pages), dtype=np.bool_),
@@ -411,6 +435,8 @@ def _speed(scenario: Scenario, effect: str) -> Speed:
 
 def _kind(scenario: Scenario) -> int:
     """Which kind of fleet it is."""
+    if scenario.model.frontier is not None:
+        return DUE
     if robots_may_wait(scenario):
         return POLITE
     if isinstance(scenario.activation, Switching):
@@ -423,7 +449,8 @@ def _hosts(scenario: Scenario) -> Hosts:
     robots = scenario.robots
     pages = scenario.pages
     if robots is None or pages is None or robots.host_spacing is None:
-        return new_hosts(np.zeros(0), np.zeros(0))
+        one = int(scenario.model.frontier is not None)
+        return new_hosts(np.zeros(one * (pages.count if pages else 0)), np.zeros(one))
     return new_hosts(page_hosts(pages), host_spacings(robots, pages))
 
 

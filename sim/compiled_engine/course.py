@@ -8,8 +8,9 @@ import numpy as np
 
 from sim import rules
 from sim.compiled_engine.buffer import change_level
+from sim.compiled_engine.frontier import Frontier
 from sim.compiled_engine.jit import inner
-from sim.compiled_engine.robots import follow_level
+from sim.compiled_engine.robots import dispatch, follow_level
 from sim.compiled_engine.world import JOINT, SWITCHED, Course, World
 
 
@@ -38,6 +39,7 @@ def observe(world: World, course: Course | None, now: float) -> None:
         course.active[index] = world.robots.state.active
     else:
         course.active[index] = course.robots_at[state.row, level]
+    note_frontier(course, world.frontier, index)
     followed = course.stale.shape[1]
     weight = 0.0
     for page in range(len(world.pages.page)):
@@ -49,6 +51,14 @@ def observe(world: World, course: Course | None, now: float) -> None:
     state.observed = index + 1
     state.observe = course.times[index + 1] if index + 1 < len(course.times) else np.inf
     state.next = min(state.observe, state.change)
+
+
+@inner
+def note_frontier(course: Course, frontier: Frontier | None, index: int) -> None:
+    """Note how many pages are due, and how many robots have an access."""
+    if frontier is not None:
+        course.waiting[index] = frontier.state.waiting
+        course.busy[index] = frontier.state.busy
 
 
 @inner
@@ -122,6 +132,17 @@ def copy_into(array: Any, values: Any) -> None:
 def change_limit(world: World, course: Course | None, delivery: Any, now: float) -> None:
     """From now on other robots are active at each level; joint deliveries go on in another mode."""
     set_limit(world, course, now)
+    follow_limit(world, course, world.frontier, delivery, now)
+
+
+@inner
+def follow_limit(
+    world: World, course: Course | None, frontier: Frontier | None, delivery: Any, now: float
+) -> None:
+    """The robots hear that others are active."""
+    if frontier is not None:
+        dispatch(world, frontier, now)
+        return
     if course is not None and world.robots.state.kind == JOINT:
         follow_level(world, delivery, now)
 

@@ -22,6 +22,13 @@ from sim.compiled_engine.course import (
     end_warmup_of_course,
     observe,
 )
+from sim.compiled_engine.frontier import (
+    Frontier,
+    begin_frontier,
+    earlier_of_frontier,
+    end_warmup_of_frontier,
+    finish_frontier,
+)
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.pages import change_after, close, end_warmup_of_pages, grow_older
 from sim.compiled_engine.robots import (
@@ -29,9 +36,12 @@ from sim.compiled_engine.robots import (
     await_event,
     begin_access,
     count_active,
+    dispatch,
+    find_due,
     follow_level,
     follow_phases,
     reconsider,
+    rest,
 )
 from sim.compiled_engine.service import is_over
 from sim.compiled_engine.speeds import next_query
@@ -48,7 +58,7 @@ def advance(world: World, change: Any, query: Any, delivery: Any, service: Any) 
         world.run.begun = True
         begin_changes(world, change)
         begin_queries(world, query)
-        begin_accesses(world, delivery)
+        begin_accesses(world, world.frontier, delivery)
     if not go_on(world, change, query, delivery, service):
         return False
     finish(world)
@@ -74,8 +84,16 @@ def begin_changes(world: World, change: Any) -> None:
 
 
 @loop
-def begin_accesses(world: World, delivery: Any) -> None:
-    """The first access of every robot, or the first event of joint deliveries."""
+def begin_accesses(world: World, frontier: Frontier | None, delivery: Any) -> None:
+    """The first access of every robot, or the first event of joint deliveries.
+
+    Where pages fall due all robots rest.
+    """
+    if frontier is not None:
+        begin_frontier(frontier)
+        for robot in range(len(world.robots.robot)):
+            rest(world.robots, robot)
+        return
     if world.robots.state.kind == JOINT:
         await_event(world, delivery, 0.0)
     for robot in range(len(world.robots.robot)):
@@ -108,7 +126,9 @@ def happen(
     elif rank == rules.OBSOLESCENCE:
         drop_obsolete(world, delivery, now)
     elif rank == rules.DELIVERY:
-        arrive(world, change, delivery, service, now)
+        arrive(world, world.frontier, change, delivery, service, now)
+    elif rank == rules.FALLS_DUE:
+        find_due(world, world.frontier, now)
     elif rank == rules.QUERY:
         answer(world, query, now)
     elif rank == rules.WARMUP:
@@ -144,6 +164,7 @@ def next_event(world: World) -> tuple[float, int]:
     if time < now:
         now = time
         rank = rules.DELIVERY
+    now, rank = earlier_of_frontier(world.frontier, world.hosts, now, rank)
     return first_of_others(world, now, rank)
 
 
@@ -167,25 +188,39 @@ def first_of_others(world: World, now: float, rank: int) -> tuple[float, int]:
 def drop_obsolete(world: World, delivery: Any, now: float) -> None:
     """The waiting page whose timer has run out is dropped; the robots hear of the level."""
     expire(world.buffer, now, first_timer(world.buffer.due)[1])
-    follow_state(world, delivery, now)
+    follow_state(world, world.frontier, delivery, now)
 
 
 @inner
 def serve(world: World, delivery: Any, service: Any, now: float) -> None:
     """A service ends, or a phase of it; the robots hear that a page was indexed."""
     if world.service.tracked and not is_over(world, service):
-        follow_state(world, delivery, now)
+        follow_state(world, world.frontier, delivery, now)
         return
     complete_service(world, service, now)
-    if world.robots.state.kind == SWITCHED:
-        reconsider(world, service, now)
-    else:
-        follow_state(world, delivery, now)
+    go_on_after_service(world, world.frontier, delivery, service, now)
 
 
 @inner
-def follow_state(world: World, delivery: Any, now: float) -> None:
+def go_on_after_service(
+    world: World, frontier: Frontier | None, delivery: Any, service: Any, now: float
+) -> None:
+    """The robots hear that a page was indexed."""
+    if frontier is not None:
+        dispatch(world, frontier, now)
+        return
+    if world.robots.state.kind == SWITCHED:
+        reconsider(world, service, now)
+    else:
+        follow_state(world, frontier, delivery, now)
+
+
+@inner
+def follow_state(world: World, frontier: Frontier | None, delivery: Any, now: float) -> None:
     """The level fell, or the phase of the service changed: other robots may be active."""
+    if frontier is not None:
+        dispatch(world, frontier, now)
+        return
     if world.robots.state.kind == JOINT:
         follow_level(world, delivery, now)
     elif world.robots.state.kind == FREE:
@@ -218,6 +253,7 @@ def end_warmup(world: World, now: float) -> None:
         end_warmup_of_buffer(world.buffer, world.service, now)
     if world.pages.state.known:
         end_warmup_of_pages(world.pages, now)
+    end_warmup_of_frontier(world.frontier, now)
     world.clients.state.queries = 0
     world.clients.state.stale = 0
 
@@ -228,6 +264,7 @@ def finish(world: World) -> None:
     now = world.run.horizon
     count_active(world.robots, now, 0)
     count_robots(world, world.course, now)
+    finish_frontier(world.frontier, now)
     for index in range(len(world.pages.page)):
         close(world.pages, world.pages.page[index], now)
     for index in range(len(world.pages.age)):

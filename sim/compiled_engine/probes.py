@@ -9,8 +9,8 @@ import numpy as np
 from scenarios import Scenario
 from sim import rules
 from sim.compiled_engine.jit import PAUSE, inner, kernel
+from sim.compiled_engine.records import record
 from sim.compiled_engine.seeding import Streams
-from sim.compiled_engine.world import record
 from sim.probes import Probed, largest_wait, probed_sources, probing_tally
 from sim.rates import Cycle, integral, mark, reached
 from sim.tally import ProbingTally, Tally

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.accessing.policy import Periodic
+from scenarios.accessing.policy import InSequence, Periodic
 from scenarios.page_data import access_cycle
 from scenarios.processes import Map, Mmpp
 from sim.compiled_engine.jit import inner, kernel, let_kernels_call_all_of
@@ -352,7 +352,7 @@ def repeated_pages(scenario: Scenario, fewest: int) -> Repeated | None:
     """
     section = scenario.pages
     policy = scenario.model.accessing
-    if section is None or policy is None:
+    if section is None or not isinstance(policy, InSequence):
         return Repeated(np.full(1, -1), fewest)
     cycle = access_cycle(policy, section) if isinstance(policy, Periodic) else None
     if cycle is None or len(cycle) > _LONGEST_REPEATED:
@@ -364,7 +364,7 @@ def pages_ahead(scenario: Scenario, stream: Any, fewest: int) -> PagesAhead:
     """The same pages, where they are drawn, or the list is long."""
     policy = scenario.model.accessing
     assert scenario.pages is not None
-    assert policy is not None
+    assert isinstance(policy, InSequence)
     if isinstance(policy, Periodic):
         return PagesAhead(_pieces_of(access_cycle(policy, scenario.pages)), fewest)
     return PagesAhead(sequence_blocks(policy, scenario.pages, stream), fewest)

@@ -16,6 +16,7 @@ from sim import rules
 from sim.compiled_engine.blueprint import blueprint_of
 from sim.compiled_engine.building import begin_in_phase, copied, new_pages
 from sim.compiled_engine.events import advance
+from sim.compiled_engine.frontier import frontier_tally
 from sim.compiled_engine.many_robots import new_many_robots
 from sim.compiled_engine.queue import advance_queue
 from sim.compiled_engine.random_numbers import pages_ahead
@@ -23,7 +24,7 @@ from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.world import Buffer, Course, World
 from sim.draws import drawn_phase
-from sim.engine_inputs import end_of_run
+from sim.engine_inputs import end_of_run, first_due
 from sim.environment import Path, draw_path
 from sim.law_counter import laws_tally
 from sim.sojourn_times import sojourns_tally
@@ -77,6 +78,9 @@ class Replication:
             environment=self._path(),
             **copied(self._blueprint.parts)._asdict(),
         )
+        if self._world.frontier is not None:
+            due = first_due(scenario, self._streams.stream("due"))
+            self._world.frontier.calendar.time[: len(due)] = due
         if robots is not None and robots.deliveries is not None:
             phase = drawn_phase(self._blueprint.law_of_first_phase, self._delivery)
             begin_in_phase(self._world.robots, phase)
@@ -140,6 +144,7 @@ class Replication:
             buffer=_buffer_tally(world) if scenario.buffer else None,
             pages=pages if scenario.pages else None,
             ages=AgesTally(np.array(age.time)) if scenario.pages and scenario.buffer else None,
+            frontier=frontier_tally(world.frontier) if world.frontier else None,
             clients=clients if scenario.clients else None,
             sojourns=_sojourns_tally(world.buffer) if scenario.buffer else None,
             laws=self._laws_tally(),

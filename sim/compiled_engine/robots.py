@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from sim import rules
-from sim.compiled_engine.alarms import set_alarm, soonest
+from sim.compiled_engine.alarms import first_alarm, set_alarm, soonest
 from sim.compiled_engine.buffer import deliver
+from sim.compiled_engine.frontier import Frontier, end_of_due_access, fall_due, take_due
 from sim.compiled_engine.host_spacing import next_release, page_of_free_host
-from sim.compiled_engine.jit import inner
+from sim.compiled_engine.jit import inner, loop
 from sim.compiled_engine.pages import deliver_copy, index_copy, next_page
 from sim.compiled_engine.service import current_phase, take
 from sim.compiled_engine.speeds import end_of_access, state_of_environment
@@ -57,8 +58,18 @@ def hand_over(world: World, service: Any, now: float, pages: int) -> None:
 
 
 @inner
-def arrive(world: World, change: Any, delivery: Any, service: Any, now: float) -> None:
+def arrive(
+    world: World,
+    frontier: Frontier | None,
+    change: Any,
+    delivery: Any,
+    service: Any,
+    now: float,
+) -> None:
     """A robot's access ends, or the phase of the joint deliveries changes."""
+    if frontier is not None:
+        arrive_from_frontier(world, frontier, change, service, now)
+        return
     robots = world.robots
     if robots.state.kind == FREE:
         robot = soonest(robots.ends)
@@ -109,6 +120,63 @@ def arrive_politely(world: World, change: Any, service: Any, now: float) -> None
     robots.robot[robot].carried = page
     time = access_end(world, now, robot) if page >= 0 else next_release(world.hosts)
     set_alarm(robots.ends, robot, time)
+
+
+@inner
+def arrive_from_frontier(
+    world: World, frontier: Frontier, change: Any, service: Any, now: float
+) -> None:
+    """An access ends; its page is due again some time, and its robot takes another due page."""
+    robots = world.robots
+    robot = soonest(robots.ends)
+    page = robots.robot[robot].carried
+    failed = frontier.timed_out[robot]
+    if robots.state.failing:
+        uniform = take(world.access, len(robots.robot) + robot)
+        failed = failed or rules.fails(robots.state.failure_probability, uniform)
+    if not failed:
+        deliver_copy(world, change, now, page, world.buffer.load[0])
+        hand_over(world, service, now, 1)
+    end_of_due_access(frontier, now, page, failed)
+    set_alarm(robots.ends, robot, np.inf)
+    rest(robots, robot)
+    dispatch(world, frontier, now)
+
+
+@inner
+def rest(robots: Robots, robot: int) -> None:
+    """A robot has nothing to do until a page is due."""
+    set_alarm(robots.idle, robot, float(robots.robot[robot].place))
+
+
+@inner
+def find_due(world: World, frontier: Frontier | None, now: float) -> None:
+    """A page falls due, or a host is free again: a robot that rests may take a page."""
+    if frontier is not None:
+        fall_due(frontier, world.hosts, now)
+        dispatch(world, frontier, now)
+
+
+@loop
+def dispatch(world: World, frontier: Frontier | None, now: float) -> None:
+    """Robots that rest take the due pages, while there are such robots and such pages."""
+    if frontier is None:
+        return
+    robots = world.robots
+    active = robots.active_at[world.buffer.state.level]
+    place, robot = first_alarm(robots.idle)
+    while place < active:
+        page = take_due(frontier, world.hosts, now)
+        if page < 0:
+            return
+        set_alarm(robots.idle, robot, np.inf)
+        robots.robot[robot].carried = page
+        frontier.page[page].began = now
+        end = access_end(world, now, robot)
+        latest = now + frontier.fixed.timeout
+        frontier.timed_out[robot] = end > latest
+        set_alarm(robots.ends, robot, min(end, latest))
+        place, robot = first_alarm(robots.idle)
 
 
 @inner

@@ -25,8 +25,9 @@ from sim.compiled_engine.events import (
     next_event,
 )
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
+from sim.compiled_engine.records import record
 from sim.compiled_engine.replication import Replication
-from sim.compiled_engine.world import World, record
+from sim.compiled_engine.world import World
 
 _WORD = 8  # bytes
 
@@ -160,7 +161,7 @@ def advance_paths(
     """Go on until no path is left (True), or until a block may be used up or for a pause."""
     if not world.run.begun:
         world.run.begun = True
-        begin_accesses(world, delivery)
+        begin_accesses(world, world.frontier, delivery)
     return go_on(world, memory, paths, change, query, delivery, service)
 
 

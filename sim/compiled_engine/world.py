@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from sim.compiled_engine.alarms import Alarms, Timers
+from sim.compiled_engine.frontier import Frontier
 from sim.compiled_engine.host_spacing import Hosts
 from sim.environment import Path
 from sim.speeds import Speed
@@ -15,21 +13,8 @@ from sim.speeds import Speed
 NONE = -1
 """No slot, no page."""
 
-FREE, SWITCHED, JOINT, POLITE = range(4)
+FREE, SWITCHED, JOINT, POLITE, DUE = range(5)
 """Kinds of fleets, as the classes of `sim.robots`."""
-
-
-def record(**values: Any) -> Any:
-    """A record that compiled code can change; its fields have the types of their first values."""
-    kind = _kind_of_record(tuple(values), tuple(type(value) for value in values.values()))
-    return np.array([tuple(values.values())], kind)[0]
-
-
-@cache
-def _kind_of_record(names: tuple[str, ...], types: tuple[type, ...]) -> Any:
-    kinds: dict[type, Any] = {bool: np.bool_, int: np.int64, float: np.float64}
-    fields = [(name, kinds[each]) for name, each in zip(names, types, strict=True)]
-    return np.dtype((np.record, fields))
 
 
 class Times(NamedTuple):
@@ -168,7 +153,7 @@ class Robots(NamedTuple):
     Attributes
     ----------
     state : record
-        `kind`: FREE, SWITCHED, JOINT or POLITE; `active` and the integral of it, kept under
+        `kind`: FREE, SWITCHED, JOINT, POLITE or DUE; `active` and the integral of it, kept under
         switching and under a rule of level and phases (`by_phases`); `states_seen` of the
         environment and `phases_seen` of the service have a table each; `mode`, `phase` and time of
         the `next_event` of joint deliveries; `failing`: whether accesses may fail, with
@@ -176,7 +161,8 @@ class Robots(NamedTuple):
     ends : Alarms
         When each robot delivers.
     idle : Alarms
-        Set, at the robot's own number, for each robot that is switched off.
+        Set, at the robot's own number, for each robot that is switched off; where pages fall due,
+        at its place in the order of activation, for each that rests.
     robot : record array, shape (robots,)
         Of each: the page of its access (`carried`; NONE where it waits for a host), how often it
         has failed with it (`failures`), its `place` in the order of activation, and its class
@@ -250,7 +236,7 @@ class Course(NamedTuple):
     weights : ndarray of float, shape (pages,)
     seen, seen_deliveries : ndarray of int
         What had been counted since the warm-up when it was last looked at.
-    level, active, stale_weight, counts, stale, deliveries : ndarray
+    level, active, waiting, busy, stale_weight, counts, stale, deliveries : ndarray
         As in `sim.tally.CourseTally`.
     """
 
@@ -270,6 +256,8 @@ class Course(NamedTuple):
     seen_deliveries: Any
     level: Any
     active: Any
+    waiting: Any
+    busy: Any
     stale_weight: Any
     counts: Any
     stale: Any
@@ -293,6 +281,8 @@ class World(NamedTuple):
         None where nothing changes or is observed; kernels are then compiled without it.
     environment : Path or None
         That of the robots, None where they have none; kernels are then compiled without it.
+    frontier : Frontier or None
+        None where pages do not fall due; kernels are then compiled without it.
     """
 
     run: Any
@@ -306,3 +296,4 @@ class World(NamedTuple):
     clients: Clients
     course: Course | None
     environment: Path | None
+    frontier: Frontier | None

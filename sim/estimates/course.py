@@ -104,6 +104,9 @@ def _of_queue(courses: Sequence[CourseTally], scenario: Scenario) -> Iterator[_S
     """Robots, and what the buffer holds and lets through."""
     by_level = float(isinstance(scenario.activation, Threshold | Levels | Free | Switching))
     yield _Sampled("mean_active_robots", None, _stacked(courses, "active"), 0.0, step=by_level)
+    if scenario.model.frontier is not None:
+        yield _Sampled("frontier_length", None, _stacked(courses, "waiting"), 0.0, step=1.0)
+        yield _Sampled("busy_robots", None, _stacked(courses, "busy"), 0.0, step=1.0)
     queue = scenario.model.queue
     if queue is None or scenario.run.observe is None:
         return

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from scenarios import Scenario
 from scenarios.accessing import Accessing
+from scenarios.accessing.due import Due
 from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Indices, Periodic, Planned
 from scenarios.arrays import Array
@@ -126,7 +127,7 @@ def _of_pages(
         return _of_page_sums(means["page_sums"], window, robots, section, policy)
     deliveries = means["pages"]["deliveries"]
     uneven: Array = np.zeros(section.count)
-    if policy is None or isinstance(policy, IndexPolicy):
+    if policy is None or isinstance(policy, IndexPolicy | Due):
         shares: Array = deliveries / np.maximum(accesses, 1.0)
     else:
         shares = realised_shares(policy, section)
@@ -134,6 +135,8 @@ def _of_pages(
         uneven = unevenness(access_cycle(policy, section), section.count)
     elif policy is None or isinstance(policy, Planned):
         uneven = np.full(section.count, _STRAYING)
+    elif isinstance(policy, Due):  # each page has a cycle of its own
+        uneven = np.ones(section.count)
     expected = shares * accesses
     stale = _of_staleness(expected, uneven, change_rates(section) * window)
     weights = page_weights(section)
@@ -184,7 +187,7 @@ def _of_page_sums(
     part: Part, window: float, robots: Array, section: Pages, policy: Accessing | None
 ) -> Bounds:
     """The same where pages are summed up: a group is accessed as if it were one page."""
-    if policy is None or (isinstance(policy, Planned) and not isinstance(policy, Periodic)):
+    if policy is None or (isinstance(policy, Planned | Due) and not isinstance(policy, Periodic)):
         summed = _of_counts(part, window, section)
     else:
         summed = _of_shares(part, window, section, policy)

@@ -23,7 +23,7 @@ from scenarios.page_groups import (
 )
 from scenarios.sections import Pages, Servers
 from sim import rules
-from sim.engine_inputs import exponential_delivery, robots_at_levels
+from sim.engine_inputs import due_rules, exponential_delivery, robots_at_levels
 from sim.estimates.totals import Part, Totals, Values
 
 _CLASSES: dict[str, tuple[int, ...]] = {
@@ -107,6 +107,8 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
         run["buffer"] = _of_buffer(totals.parts["buffer"], window, scenario)
     for part in run.keys() & {"pages", "ages"}:
         run[part] = single_pages(totals, part)
+    if "frontier" in run:
+        run["frontier"].catch_up = _catch_up(totals.parts["frontier"], window, scenario)
     if "page_sums" in run and scenario.pages is not None:
         run["page_sums"] = _of_page_sums(totals.parts["page_sums"], window, scenario.pages)
     if "servers" in run and scenario.servers is not None:
@@ -178,6 +180,17 @@ def _of_page_sums(part: Part, window: Array, pages: Pages) -> SimpleNamespace:
             part["age_quantiles"] / time,
         )
     return sums
+
+
+def _catch_up(part: Part, window: Array, scenario: Scenario) -> Array | None:
+    """Mean time to catch up; nan where some replication had not by its end, None: nobody asks."""
+    if due_rules(scenario).ended == np.inf:
+        return None
+    replications = np.round(window / scenario.run.window)
+    mean: Array = np.where(
+        part["caught_up"] == replications, part["catch_up"] / replications, np.nan
+    )
+    return mean
 
 
 def _of_buffer(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace:

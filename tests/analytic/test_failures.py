@@ -13,7 +13,13 @@ from profiles import examples
 import sim
 from analytic import FORMULAS, optimize, predict
 from analytic.laws.geometric_sum import GeometricSum
-from analytic.machinery.transforms import excess, log_transform, mean_time
+from analytic.machinery.transforms import (
+    excess,
+    log_transform,
+    matrix_transform,
+    mean_time,
+    shortest,
+)
 from analytic.page_refresh.obsolescence import failing_obsolescence, randomized_obsolescence
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.laws import Deterministic, Erlang, PhaseType
@@ -86,8 +92,11 @@ def test_repeated_accesses_are_a_phase_type_law(failure: float) -> None:
     law: Any = GeometricSum(Erlang(shape=2, mean=1.0), failure)
     s = np.array([1e-9, 1e-3, 0.5, 30.0])
     assert mean_time(law) == pytest.approx(mean_time(again), rel=1e-12)
+    assert shortest(GeometricSum(Deterministic(value=3.0), failure)) == 3.0
     np.testing.assert_allclose(log_transform(law, s), log_transform(again, s), rtol=1e-12)
     np.testing.assert_allclose(excess(law, s), excess(again, s), rtol=1e-11)
+    T = np.array([[-2.0, 1.5, 0.0], [0.1, -0.7, 0.5], [0.0, 0.0, -3.0]])
+    np.testing.assert_allclose(matrix_transform(law, T), matrix_transform(again, T), rtol=1e-12)
     shares = np.full(4, 0.25)
     np.testing.assert_allclose(
         randomized_obsolescence(s, shares, law), randomized_obsolescence(s, shares, again)

@@ -31,6 +31,13 @@ def scenario_file(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.fixture
+def _no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take most of the time of a sweep with files, and other tests look at them."""
+    for module in ("pages", "sweep_figures"):
+        monkeypatch.setattr(f"crawlsim.report.{module}.svg_text", lambda *_, **__: "<svg/>")
+
+
 def every(count: int) -> int:
     """A look after every replication, where the boundary is crossed most often."""
     return count + 1
@@ -203,6 +210,7 @@ def test_the_choice_is_the_same_for_any_number_of_jobs_and_after_an_interrupt(
             assert (folders[0] / name).read_bytes() == (other / name).read_bytes(), name
 
 
+@pytest.mark.usefixtures("_no_pictures")
 def test_the_choice_stands_in_words_in_json_and_in_a_table(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:
@@ -272,6 +280,7 @@ def test_what_no_choice_can_be_made_of_is_refused(
     assert not out.exists()
 
 
+@pytest.mark.usefixtures("_no_pictures")
 @pytest.mark.parametrize(
     "asked",
     [

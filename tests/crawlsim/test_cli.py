@@ -23,6 +23,7 @@ from systems import queue
 import sim
 import sim.replicate
 from analytic import Prediction
+from analytic.index.bibliography import ORIGINS, REFERENCES
 from analytic.index.names import called, citation_of
 from crawlsim.cli import _again, keep_interrupts
 from crawlsim.cli.output import _ends_of_settings, prediction_table
@@ -296,6 +297,12 @@ def test_formulas_are_indexed_by_paper(crawlsim: Any) -> None:
     assert all(row["conditions"] and all(row["conditions"]) for row in rows)
     _, table, _ = crawlsim("formulas", "talim2001")
     assert "[costs]" in table
+    *_, origins, papers = table.rstrip("\n").split("\n\n")
+    met = {row["origin"] for row in rows}
+    assert [line.partition(":")[0].strip() for line in origins.splitlines()] == [
+        each for each in ORIGINS if each in met
+    ]
+    assert papers == f"  talim2001: {REFERENCES['talim2001']}"
     _, table, _ = crawlsim("formulas", "Theorem 2")
     assert "…" not in table
 

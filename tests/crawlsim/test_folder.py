@@ -91,7 +91,9 @@ def test_the_provenance_says_who_wrote_what(
         out = tmp_path / command[0]
         code, _ = crawlsim(command[0], scenario_file, *command[1:], "--out", str(out))
         files = contents(out)
-        document = json.loads(files.pop("provenance.json"))
+        text = files.pop("provenance.json").decode()
+        document = json.loads(text)
+        assert text == json.dumps(document, indent=2, ensure_ascii=False) + "\n"
         assert (code, document["program"]) == (0, "crawlsim")
         assert document["files"] == {
             name: sha256(content).hexdigest() for name, content in files.items()

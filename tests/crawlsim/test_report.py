@@ -36,6 +36,7 @@ from crawlsim import report
 from crawlsim.report.course_figures import theory_between
 from crawlsim.report.drawing import (
     COLOURS,
+    THEORY,
     VERDICT_COLOURS,
     apart,
     axes_for,
@@ -565,6 +566,7 @@ def _texts(ax: Axes) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "rows"),
     [
+        ("batches-that-fit", ["active"]),
         ("talim-switching", ["target"]),
         ("good-and-bad-network", ["state 0", "state 1"]),
         (
@@ -579,11 +581,50 @@ def test_a_rule_is_a_map_of_its_numbers_by_level(name: str, rows: list[str]) -> 
     ax = report.plot_rule(scenario)
     assert [label.get_text() for label in ax.get_yticklabels()] == rows
     written = np.array(_texts(ax)).reshape(len(rows), -1)
+    if name == "batches-that-fit":
+        assert ax.get_title(loc="left") == "active robots"
+        assert written.tolist() == [["2", "2", "2", "1", "2", "1", "1"]]
     if name == "talim-switching":
         assert written.tolist() == [[str(n) for n in scenario.activation.targets[0]]]  # type: ignore[union-attr]  # it switches
     if name == "pause-for-large-pages":
         assert [written[0, 0], written[1, 0]] == ["4", "4"]
         assert written[1, 1] == str(scenario.activation.root[1][0][1])  # type: ignore[union-attr]  # it is free
+
+
+def test_costs_by_distance_are_curves_with_the_distances_of_the_order() -> None:
+    """Server 0 gets every other packet; server 2 costs what server 1 does, times its weight."""
+    servers = {
+        "arrivals": {"poisson": {"rate": 1.0}},
+        "rates": [1.0, 1.0, 1.0],
+        "routing": {"period": [0, 1, 0, 2]},
+        "weights": [1.0, 2.0, 2.0],
+        "spacing_cost": {"table": [8.0, 4.0, 2.0, 1.0, 0.5]},
+    }
+    ax = report.plot_spacing_costs(scenario_from({"name": "order", "servers": servers}))
+    curves, marks = ax.lines[::2], ax.lines[1::2]
+    assert [line.get_label() for line in curves] == ["server 0", "server 1", "server 2"]
+    for line, weight in zip(curves, (1.0, 2.0, 2.0), strict=True):
+        costs = np.asarray(line.get_ydata())[:6]
+        assert costs == pytest.approx(weight * np.array([8.0, 4.0, 2.0, 1.0, 0.5, 0.5]))
+    dots = [(list(line.get_xdata()), list(line.get_ydata())) for line in marks]
+    assert dots == [([2], [4.0]), ([4], [2.0]), ([4], [2.0])]
+    assert [line.get_linestyle() for line in curves][:2] == ["-", "-"]
+    assert curves[2].get_linestyle() != "-"
+
+
+def test_groups_of_pages_stand_in_their_order_with_their_theory() -> None:
+    pages = {"change_rates": {"zipf": {"pages": 40, "exponent": 0.8, "total": 40.0}}}
+    scenario = load("cyclic-constant").with_({"pages": pages, "run.page_rows": 0})
+    results = sim.run(scenario.with_({"run.horizon": 100.0, "run.warmup": 10.0}), replications=3)
+    rows = [Prediction("obsolescence_rate", f"tenth {n}", n / 10, "exact", "us") for n in (2, 1)]
+    ax = report.plot_groups(results, rows)
+    names = [f"tenth {n}" for n in range(1, 11)]
+    assert [label.get_text() for label in ax.get_xticklabels()] == names
+    theory, *_ = (line for line in ax.lines if line.get_color() == THEORY)
+    assert dict(zip(theory.get_xdata(), theory.get_ydata(), strict=True)) == {1: 0.2, 0: 0.1}
+    estimates = [results.find("obsolescence_rate", name) for name in names]
+    drawn = [list(line.get_ydata()) for line in ax.lines]
+    assert [each.estimate for each in estimates if each] in drawn
 
 
 def test_a_rule_of_classes_is_a_map_of_who_is_switched_on() -> None:

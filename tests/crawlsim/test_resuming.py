@@ -23,7 +23,7 @@ import sim.sweep
 from crawlsim import ranking
 from crawlsim.cli import sweep_cells
 from crawlsim.cli.options import RunOptions
-from crawlsim.cli.sweep_cells import CellFiles, identity_of, simulate_as_asked
+from crawlsim.cli.sweep_cells import CellFiles, decisions, identity_of, simulate_as_asked
 from crawlsim.report.sweep_figures import heat_figure, plot_heat_map
 from scenarios import ScenarioError, dumps
 from sim.estimates.paired import Estimated, best_of, paired_difference
@@ -583,3 +583,22 @@ def test_a_folder_in_the_place_of_a_cell_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cells/00001.json").mkdir()
     with pytest.raises(ScenarioError, match=r"cells/00001.json there is no file"):
         files.finished()
+
+
+OPTIMAL = {"optimal": "static"}
+
+
+@pytest.mark.parametrize(
+    ("activations", "columns"),
+    [
+        ([{"static": 1}, {"static": 2}], ()),
+        ([{"static": 1}, OPTIMAL], ("decision",)),
+        ([OPTIMAL, OPTIMAL], ("decision",)),
+    ],
+    ids=["none", "one", "all"],
+)
+def test_a_sweep_that_decides_in_any_cell_has_a_column_for_it(
+    activations: list[dict[str, Any]], columns: tuple[str, ...]
+) -> None:
+    priced = queue({"costs": {"loss": 1.0, "starvation": 1.0}})
+    assert decisions(grid_of(priced, {"activation": activations})) == columns

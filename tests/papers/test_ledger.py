@@ -16,7 +16,7 @@ from papers.rows import KINDS, STATUSES, TITLES, WITHOUT_NUMBER, Row, normal, ro
 
 DEAR = {
     "eckstein2005": ("Proposition 5", "(8)", "(9)"),
-    "avrachenkov2011": ("Theorem 1", "Theorem 4"),
+    "avrachenkov2011": ("Theorem 1", "Theorem 2", "Theorem 4", "Corollary 1"),
     "coffman1998": ("section 6, varying set of pages",),
     "altman2000": ("section 4, local search as a heuristic",),
 }

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from profiles import examples
 from random_systems import (
     changing_search_engines,
+    frontiers,
     page_sets,
     probed_sources,
     search_engines,
@@ -316,6 +317,81 @@ def test_random_search_engines(tables: dict[str, Any]) -> None:
 @given(changing_search_engines())
 def test_random_search_engines_that_change(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
+
+
+@randomly
+@given(frontiers())
+def test_random_frontiers(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+FRONTIER: dict[str, Any] = {
+    "name": "frontier",
+    "pages": {"change_rates": [0.5, 0.3, 0.2, 1.0, 0.1], "weights": "uniform"},
+    "robots": {
+        "available": 2,
+        "access_time": {"exponential": {"mean": 1.0}},
+        "accessing": {"policy": "due", "intervals": [1.0, 2.0, 3.0, 1.5, 4.0]},
+    },
+    "run": {"horizon": 200.0, "warmup": 20.0, "replications": 2, "observe": 7.0},
+}
+
+_HOSTS = {"pages.hosts": [0, 0, 1, 1, 0], "robots.host_spacing": [1.5, 0.0]}
+
+FRONTIERS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "a-robot-for-each-page": {"robots.available": 5},
+    "from-the-start": {"robots.accessing.from": "start"},
+    "at-once": {"robots.accessing.first": "at-once", "robots.access_time.deterministic.value": 1.0},
+    "some-never-due": {"robots.accessing.intervals": [1.0, float("inf"), 2.0, 0.0, 3.0]},
+    "most-overdue": {"robots.accessing.order": "most-overdue", "robots.available": 1},
+    "priority": {
+        "robots.accessing.order": "priority",
+        "pages.priority": [3, 1, 1, 0, 2.5],
+        "robots.available": 1,
+    },
+    "back-off": {
+        "robots.failure": {
+            "probability": 0.4,
+            "backoff": {"first": 0.2, "factor": 3.0, "most": 5.0},
+        }
+    },
+    "timeout": {"robots.failure": {"probability": 0.2, "timeout": 1.0}},
+    "hosts": _HOSTS,
+    "hosts-most-overdue": _HOSTS
+    | {
+        "robots.accessing.order": "most-overdue",
+        "robots.failure": {"probability": 0.4, "backoff": {"first": 0.2}},
+    },
+    "buffer": {
+        "buffer": {"waiting_places": 3, "service": {"exponential": {"mean": 0.7}}},
+        "buffer.obsolescence": "page-change",
+        "buffer.replace_older_copy": True,
+        "robots.available": 4,
+        "activation.threshold": {"robots": [4, 1], "at": [1]},
+    },
+    "outage": {
+        "interventions": [
+            {"at": 50.0, "until": 70.0, "robots": 0},
+            {"at": 90.0, "until": 99.0, "robot_speed": 0.0, "change_factor": 2.0},
+        ],
+        "robots.accessing.caught_up": 1.5,
+        "robots.failure": {"probability": 0.1, "timeout": 2.5},
+    },
+    "classes": {
+        "robots.classes": [
+            {"name": "slow", "available": 1, "access_time": {"erlang": {"shape": 2, "mean": 2.0}}},
+            {"name": "fast", "available": 2, "access_time": {"exponential": {"mean": 1.0}}},
+        ],
+        "activation.static": {"fast": 2, "slow": 0},
+    },
+}
+
+
+@pytest.mark.parametrize("changes", FRONTIERS.values(), ids=FRONTIERS)
+def test_every_kind_of_frontier(changes: dict[str, Any]) -> None:
+    frontier = scenario_from(FRONTIER)
+    assert_same_path(frontier.with_(changes) if changes else frontier)
 
 
 @randomly

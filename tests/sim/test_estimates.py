@@ -10,7 +10,8 @@ import pytest
 from systems import queue
 
 import sim
-from scenarios import MEASURES, scenario_from
+from scenarios import MEASURES, ScenarioError, scenario_from
+from scenarios.law_points import LAWS, LawPoints
 from sim import compiled_engine
 from sim.estimates import Totals, estimates_of, jackknife_error, results_from, t_quantile
 from sim.page_sums import with_page_sums
@@ -207,8 +208,24 @@ def test_a_precise_run_is_the_single_run_with_its_number_of_replications() -> No
 
 
 def test_precision_stops_at_the_limit() -> None:
-    limited = run_to_precision(queue(), Precision(1e-6, ("arrival_rate",), 9))
+    points = LawPoints(served=(0.5, 1.0, 2.0))
+    limited = run_to_precision(queue(), Precision(1e-6, ("arrival_rate",), 9), points=points)
     assert limited.count == 9
+    assert repr(limited) == repr(sim.run(queue(), replications=9, points=points))
+    assert set(limited.law_counts) == {(law.measure, law.subject) for law in LAWS}
+
+
+def test_precision_of_what_is_not_measured_is_refused() -> None:
+    results = sim.run(queue(), replications=2)
+    Precision(0.1, ("loss_probability",)).check(results)
+    with pytest.raises(ScenarioError, match="no such measure; it has"):
+        Precision(0.1, ("loss_probability", "losses")).check(results)
+
+
+@pytest.mark.parametrize("relative", [0.0, -0.1, 1.001, math.nan])
+def test_precision_is_a_share(relative: float) -> None:
+    with pytest.raises(ScenarioError, match="must be > 0 and at most 1"):
+        Precision(relative)
 
 
 def test_results_from_tallies_are_those_of_run() -> None:

@@ -261,3 +261,25 @@ def test_more_pages_are_given_each_time_up_to_a_limit() -> None:
         assert used == 0
         lengths.append(len(pages))
     assert lengths == [300, 1100, 4100, 16400, 65600, 65600, 65600, 65600]
+
+
+@pytest.mark.parametrize("length", [1, 7, 2**16, 2**16 + 3])
+@pytest.mark.parametrize("longest", [0, 2**20], ids=["in-pieces", "written-out"])
+def test_a_list_of_pages_begins_again_where_it_ends(
+    length: int, longest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = np.arange(length) // 2
+    monkeypatch.setattr(random_numbers, "_LONGEST_REPEATED", longest)
+    monkeypatch.setattr(random_numbers, "access_cycle", lambda *_: order)
+    scenario = load("cyclic-constant")
+    repeated = random_numbers.repeated_pages(scenario, 5)
+    assert (repeated is None) == (longest == 0)
+    source = repeated or random_numbers.pages_ahead(scenario, None, 5)
+    pages = np.zeros(0, dtype=np.int64)
+    used = 0
+    shown: list[int] = []
+    while len(shown) < 2 * length + 9:
+        pages, begin = source.after(pages, used)
+        used = begin + max(5, (len(pages) - begin) // 2)
+        shown += pages[begin:used].tolist()
+    assert shown == np.resize(order, len(shown)).tolist()

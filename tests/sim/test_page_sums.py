@@ -134,6 +134,12 @@ def test_ends_of_the_window_shift_sums_as_they_shift_rows(kind: str) -> None:
         assert one == other
     groups = [sums.find("weighted_obsolescence", f"tenth {n}") for n in range(1, 11)]
     assert math.fsum(row.end_effect_bound for row in groups) == pytest.approx(other)
+    if "buffer" in kind:  # rows divide by the expected accesses, sums by those that were counted
+        rates = [rows.find("crawl_rate", page).estimate for page in range(PAGES)]
+        for page in followed_pages(many(KINDS[kind]).pages):
+            one, other = (each.find("index_age", page).end_effect_bound for each in (rows, sums))
+            assert other * rates[page] == pytest.approx(one * np.mean(rates), rel=1e-12)
+            assert (other > 0) == kind.startswith("in turn")
 
 
 def test_both_engines_give_the_same_sums() -> None:

@@ -34,7 +34,8 @@ from sim.streams import stream
 interpreted = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 pytestmark = [
-    pytest.mark.skipif(not interpreted, reason="compiled code takes numpy's streams only"),
+    pytest.mark.thorough,
+    pytest.mark.skipif(not interpreted, reason="runs with make test-interpreted"),
     pytest.mark.filterwarnings("ignore:invalid value"),  # a draw of 0 times a mean of inf, not used
 ]
 

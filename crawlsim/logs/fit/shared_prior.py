@@ -198,12 +198,20 @@ class Prior:
     means: NDArray[np.float32]
 
 
-def rates_given_means(shape: float, grid: Array, means: Array) -> NDArray[np.float32]:
-    """Gamma probabilities of the rates of the grid, given each mean.
+def rates_given_means(shape: float, points: int, finer: int = 1) -> NDArray[np.float32]:
+    """Gamma probabilities of the rates of a grid, given each mean.
+
+    Parameters
+    ----------
+    shape : float
+    points : int
+        Of the grid.
+    finer : int
+        Means to a rate of the grid; the first of them is the lowest rate.
 
     Returns
     -------
-    ndarray, shape (means, points)
+    ndarray, shape (finer * points, points)
         Rows sum to one.
 
     Notes
@@ -211,8 +219,12 @@ def rates_given_means(shape: float, grid: Array, means: Array) -> NDArray[np.flo
     No rate is impossible: without a trace of each, a page that changes every second among pages
     that never do would have no posterior in single precision.
     """
-    below = special.gammainc(shape, shape * cell_edges(grid) / means[:, None])
-    cells = np.diff(below, axis=1) + _TRACE / len(grid)
+    means = finer * points
+    ends = np.exp(_STEP * (np.arange(1 - means, means + 1) / finer - 0.5))  # of cells, for mean 1
+    apart = finer * np.arange(points + 1) - np.arange(means)[:, None]
+    below = special.gammainc(shape, shape * ends)[apart + means - 1]
+    below[:, 0] = 0.0
+    cells = np.diff(below, axis=1) + _TRACE / points
     result: NDArray[np.float32] = (cells / cells.sum(axis=1, keepdims=True)).astype(np.float32)
     return result
 
@@ -325,7 +337,7 @@ def fitted_hierarchy(logs: Array, groups: Groups, grid: Array, largest_shape: fl
     or one folder nothing else would hold them.
     """
     shapes = [shape for shape in _SHAPES if shape <= largest_shape]
-    given = {shape: rates_given_means(shape, grid, grid) for shape in shapes}
+    given = {shape: rates_given_means(shape, len(grid)) for shape in shapes}
     trees = _trees(_scaled_likelihood(logs), groups, given)
     equally_likely = {shape: np.zeros(len(grid)) for shape in _SHAPES}
     mean = _posterior_of(trees, equally_likely) @ np.log([tree.hierarchy for tree in trees])
@@ -488,7 +500,7 @@ def joint_draws(
     finer = _FINER if len(groups.host) <= _FEW_FOLDERS else 1
     means = grid[0] * np.exp(_STEP / finer * np.arange(finer * len(grid)))
     priors = {shape: _prior_of_mean(shape, means, gap) for shape in _SHAPES}
-    given = {shape: rates_given_means(shape, grid, means) for shape in _SHAPES}
+    given = {shape: rates_given_means(shape, len(grid), finer) for shape in _SHAPES}
     drawn = []
     for likelihood in map(_scaled_likelihood, logs):
         trees = _trees(likelihood, groups, given)
@@ -550,7 +562,7 @@ def fitted_priors(
         fitted_hierarchy(each, some_groups, grid, largest)
         for each, largest in zip(logs, largest_shapes, strict=True)
     ]
-    rates = [rates_given_means(each.shape, grid, grid) for each in hierarchies]
+    rates = [rates_given_means(each.shape, len(grid)) for each in hierarchies]
     of_folder = [np.zeros((len(groups.host), len(grid))) for _ in starts]
     for pages, rows in gaps.blocks(MOST_PAGES, MOST_GAPS):
         logs = log_likelihoods(gaps.rows(rows), pages, grid, starts)

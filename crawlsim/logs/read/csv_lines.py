@@ -31,6 +31,7 @@ MOST_SHOWN = 20
 
 _BLOCK = 1 << 23
 _LONGEST_LINE = 1 << 26
+_PIECE = 1 << 10  # of a zst file: at most 32 MB once unpacked
 _NEWLINE = 10
 _COMMA = 44
 _QUOTE = 34
@@ -137,17 +138,38 @@ def from_first_line(parts: Iterator[Block]) -> Iterator[Block]:
             yield from parts
 
 
-def _zst(stream: IO[bytes]) -> Any:
-    import zstandard
+class _Zst:
+    """Frames of zst, unpacked; the package's own reader takes a file cut short for a whole one."""
 
-    return zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+    def __init__(self, packed: IO[bytes]) -> None:
+        import zstandard
+
+        self._error = zstandard.ZstdError
+        self._new_frame = zstandard.ZstdDecompressor().decompressobj
+        self._frame: Any = None
+        self._packed = packed
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        unpacked = bytearray()
+        while len(unpacked) < size and (piece := self._rest or self._packed.read(_PIECE)):
+            frame = self._frame or self._new_frame()
+            try:
+                unpacked += frame.decompress(piece)
+            except self._error as error:
+                raise EOFError from error
+            self._rest = frame.unused_data
+            self._frame = None if frame.eof else frame
+        if not unpacked and self._frame:
+            raise EOFError
+        return bytes(unpacked)
 
 
 _PACKED: Mapping[bytes, tuple[str, Callable[[IO[bytes]], Any]]] = {
     b"\x1f": ("gz", lambda stream: gzip.GzipFile(fileobj=stream)),
     b"BZh": ("bz2", bz2.BZ2File),
     b"\xfd7zXZ\0": ("xz", lzma.LZMAFile),
-    b"\x28\xb5\x2f\xfd": ("zst", _zst),
+    b"\x28\xb5\x2f\xfd": ("zst", _Zst),
 }
 """First bytes of a packed file -> its format, and what unpacks it."""
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from latex_values import computed
 
+from analytic.frontier import alone_obsolescence, closed_network_obsolescence
 from analytic.index.notation import NOTATION, symbols_of, tokens_of
 from analytic.indexing_queue.erlang import (
     erlang_a_throughput,
@@ -416,6 +417,41 @@ def _existing_pages() -> tuple[Any, Any]:
     return computed(_statement("page-sets existing pages"), "N", given), existing_pages(0.5, life)
 
 
+def _robot_for_each_page() -> tuple[Any, Any]:
+    latex = _statement("frontier a robot for each page")
+    given = {
+        r"\mu_i": 0.5,
+        "I_i": 2.0,
+        r"\mathbb{E}X": 1.5,
+        r"\mathbb{E}e^{-\mu_iX}": 1.0 / 1.75,
+    }
+    stale = alone_obsolescence([0.5], [2.0], Exponential(mean=1.5))[0]
+    return [computed(latex, each, given) for each in ("r_i", "y_i")], [stale, 1.0 / 3.5]
+
+
+def _pages_that_wait() -> tuple[Any, Any]:
+    """Page 0 of three, of which the law of the others is worked out by hand."""
+    latex = _statement("frontier closed network").replace("q_i(k)", "q_k")
+    weights = [3.0 * 2.0, 3.0 + 2.0, 2.0]
+    found = np.array(weights) / sum(weights)
+    given = {
+        "q": found.tolist(),
+        "m": [0.0, 1.0, 2.0],
+        "N": 3,
+        "R": 1,
+        r"\nu": 1.0,
+        r"\mu_i": 0.5,
+        "I_i": 1.0,
+    }
+    wait = computed(latex, "W_i", given)
+    rate = computed(latex, "y_i", given | {"W_i": wait})
+    unchanged = computed(latex, "L_i", given)
+    stale = computed(latex, "r_i", given | {"y_i": rate, "L_i": unchanged})
+    law = Exponential(mean=1.0)
+    expected = closed_network_obsolescence([0.5, 0.0, 0.0], [1.0, 2.0, 3.0], 1, law)[0]
+    return stale, expected
+
+
 def _many_known_pages() -> tuple[Any, Any]:
     value, matched = [], []
     known = {r"\lambda": 0.5, "a": 0.4, r"\mu": 0.02, r"\alpha": 0.03, r"\nu": 1.0}
@@ -496,6 +532,8 @@ def _match() -> tuple[Any, Any]:
         _decomposition,
         _match,
         _existing_pages,
+        _robot_for_each_page,
+        _pages_that_wait,
         _many_known_pages,
     ],
 )

@@ -665,6 +665,7 @@ def test_non_preemptive_by_hand() -> None:
         ({"arrived": (4, 2), "inside_at_start": (0, 0)}, ""),
         ({"inside_at_end": (2, 1), "lost": (1, 0)}, "server 0 holds 2 packets"),
         ({"busy_time": (5.1, 3.0)}, "longer than the window"),
+        ({"busy_time": (5.0 * (1 + 1e-9) + 3 * 6.0 * 2.0**-50, 3.0)}, ""),
         ({"busy_time": (-0.1, 3.0)}, "negative time"),
     ],
 )

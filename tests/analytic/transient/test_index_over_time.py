@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import expm
+from scipy.sparse import csr_array
 
 import analytic.transient.transitions as transitions_
 from analytic import course_of, predict
-from analytic.transient.indexed import Jumps
+from analytic.transient.indexed import Jumps, Parts
 from analytic.transient.transitions import ByJumps
 from scenarios import Scenario, load, scenario_from
 from scenarios.timeline import Piece, observation_times, pieces
@@ -188,6 +189,26 @@ def test_what_has_settled_costs_nothing_more(
     often, rarely = courses
     assert_allclose(often[399::400], rarely, rtol=0, atol=1e-13)
     assert len(followed) < 1500  # of 2000 intervals of 10 and 5 of 4000
+
+
+@pytest.mark.parametrize("time", [0.5, 30.0, 1e3, 1e5])
+def test_a_copy_is_renewed_and_becomes_stale_at_its_rates(time: float) -> None:
+    """A queue of one state: ``u' = f - c u`` from 0, and its integral; long after it settled."""
+    f, c = 0.3, 0.5
+    parts = Parts(1, 40.0, csr_array((2, 2)), csr_array([[1.0, 0.0]]))
+    after, during = Jumps(parts, np.array([f]), np.array([c])).move(np.array([[1.0], [0.0]]), time)
+    assert_allclose(after[:, 0], [1.0, f / c * -np.expm1(-c * time)], rtol=1e-12)
+    spent = f / c * (time + np.expm1(-c * time) / c)
+    assert_allclose(during[:, 0], [time, spent], rtol=1e-12)
+
+
+@pytest.mark.parametrize("time", [0.5, 30.0, 1e3, 1e5])
+def test_two_states_by_jumps_and_their_integral(time: float) -> None:
+    """Rates 30 and 10: a quarter in the first in the end, reached at rate 40."""
+    moved = ByJumps(csr_array([[-30.0, 30.0], [10.0, -10.0]])).move(np.array([1.0, 0.0]), time)
+    assert_allclose(moved.after[0], 0.25 + 0.75 * np.exp(-40.0 * time), rtol=1e-12)
+    first = 0.25 * time - 0.75 * np.expm1(-40.0 * time) / 40.0
+    assert_allclose(moved.during, [first, time - first], rtol=1e-12)
 
 
 def test_the_periodic_regime_is_where_a_long_course_ends() -> None:

@@ -9,7 +9,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from served import START, Query, Server
 
 from crawlsim.api import run, solve
 from crawlsim.cli import explore as explore_command
+from crawlsim.explore import server as page
 from crawlsim.explore.lesson import library
 
 KEYS = ["one-queue", "break-exponential", "more-robots", "thresholds", "golden-ratio"]
@@ -324,21 +325,29 @@ def test_the_formula_of_what_is_simulated_can_be_asked_for(server: Server) -> No
 
 
 def test_port_and_token_are_those_of_last_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    held: list[socket.socket] = []
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    first = Server()
-    first.end()
+    monkeypatch.setattr(explore_command, "processes", lambda _: nullcontext())
+    monkeypatch.setattr(page, "serve", lambda listener, *_: held.append(listener.dup()))
+
+    def port_and_token(*arguments: str) -> list[str]:
+        code, out, _ = crawlsim("explore", "--no-browser", *arguments)
+        assert code == 0
+        return list(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=(\S{16,})\n", out).groups())
+
+    first = port_and_token()
+    held.pop().close()
     kept = tmp_path / "crawlsim/explore.json"
     assert kept.stat().st_mode & 0o777 == 0o600
-    again = Server()
-    beside = Server("--token", "seminar_2026-autumn")
-    assert (again.port, again.token) == (first.port, first.token)
-    assert beside.port != first.port
-    assert json.loads(kept.read_text())["port"] == first.port
-    assert beside.token == "seminar_2026-autumn"
-    again.end()
-    beside.end()
+    assert port_and_token() == first
+    port, token = port_and_token("--token", "seminar_2026-autumn")
+    assert port != first[0]
+    assert json.loads(kept.read_text())["port"] == int(first[0])
+    assert token == "seminar_2026-autumn"
+    for each in held:
+        each.close()
     kept.write_text("{")
     assert explore_command._last_time() == (0, None)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
+from matplotlib.patches import StepPatch
 from scipy import linalg, optimize
 
-from crawlsim.logs.fit import page_changes
+from crawlsim.logs.fit import page_changes, source_changes
 from crawlsim.logs.fit.batches import batches_of
 from crawlsim.logs.fit.crawl_logs import fit_crawls
 from crawlsim.logs.fit.gap_likelihood import log_likelihood_of_gaps
@@ -17,6 +21,7 @@ from crawlsim.logs.fit.result import Options, rows_in_window
 from crawlsim.logs.fit.source_changes import fit_source, periodic_intensity
 from crawlsim.logs.fit.trace import Kind, Trace
 from crawlsim.logs.read.log import ChangeLog, NumberLog, VisitLog
+from crawlsim.report.fit_report import plot_intensity
 from experiments.windows import TrainAndTest
 
 
@@ -132,6 +137,38 @@ def test_a_clock_of_days_hides_changes_and_ends_a_day_later(
     assert expected(np.array([101.0, 150.0])) == pytest.approx([12.0, 12.0])  # type: ignore[operator]
     per_day = {number: -np.log(1.0 - (number - 1) / 100) for number in (3, 9)}
     assert clock.expected == pytest.approx((3 * per_day[3] + 9 * per_day[9]) / 12)
+
+
+def test_bursts_of_a_source_are_sought_in_one_period_in_four_and_in_thirteen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a week: in weeks, in months and in quarters."""
+    seen: list[Sequence[float]] = []
+
+    def noted(*given: Any, **_: object) -> Burstiness:
+        seen.append(given[3])
+        return Burstiness(np.empty(0), (), None, Clock(0.0, 0.0, 0))
+
+    monkeypatch.setattr(source_changes, "burstiness_of", noted)
+    updates = np.random.default_rng(1).uniform(0.0, 700.0, 500).tolist()
+    found = fit_source(trace_of("changes", updates, [0] * 500), Options(period=7.0))
+    assert seen == [[7.0, 28.0, 91.0]]
+    assert found.system["probing"] == {"horizon": 28.0, "probes": 28, "policy": "threshold"}
+    assert found.system["run"] == {"replications": 4000}
+
+
+def test_the_rate_of_a_source_is_drawn_piece_by_piece_with_its_mean() -> None:
+    """Of a week of seven days, ten updates on each of its first days and none on the last five."""
+    week = [0.0, *np.linspace(0.05, 1.95, 20)]
+    trace = trace_of("changes", [7.0 * n + time for n in range(10) for time in week], [0] * 210)
+    fit = fit_source(trace, Options(since="0", until="70", period=7.0, pieces=7))
+    ax = plot_intensity(fit)
+    band, rate = (patch.get_data() for patch in ax.patches if isinstance(patch, StepPatch))
+    assert rate.edges.tolist() == band.edges.tolist() == list(range(8))
+    assert rate.values.tolist() == fit.details.intensity.values.tolist()
+    assert band.baseline.tolist() == fit.details.intensity.low.tolist()
+    (line,) = ax.lines
+    assert line.get_label() == f"mean {fit.summary['changes'] / 70:.4g}"
 
 
 def test_a_cycle_around_pages_is_an_access_of_each() -> None:

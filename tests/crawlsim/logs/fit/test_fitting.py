@@ -464,6 +464,28 @@ def test_two_moments_are_met(mean: float, variation: float) -> None:
     assert law.moment(2) == pytest.approx((1 + variation) * mean**2)
 
 
+def test_a_variation_that_takes_more_than_a_thousand_phases_is_refused() -> None:
+    assert two_moments(2.0, 1e-3).shapes == (1000,)
+    with pytest.raises(ValueError, match=r"0\.000999 needs more than 1000 phases"):
+        two_moments(2.0, 0.999e-3)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "name"),
+    [
+        ((1,), "exponential"),
+        ((2,), "Erlang(2)"),
+        ((1, 1), "hyperexponential(2)"),
+        ((1, 1, 1), "hyperexponential(3)"),
+        ((2, 2), "mixture of Erlang(2, 2)"),
+        ((1, 2), "mixture of Erlang(1, 2)"),
+    ],
+)
+def test_a_law_has_the_name_of_its_branches(shapes: tuple[int, ...], name: str) -> None:
+    equal = (1 / len(shapes),) * len(shapes)
+    assert HyperErlang(equal, shapes, (1.0,) * len(shapes)).name == name
+
+
 @given(st.lists(st.floats(0.1, 10), min_size=3, max_size=30, unique=True))
 def test_three_moments_are_met(values: list[float]) -> None:
     """Any sample has a law, if many phases are allowed."""

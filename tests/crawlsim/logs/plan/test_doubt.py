@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from log_files import write
-from simulated_logs import DAY, urls_of, visit_log
+from simulated_logs import DAY, YEAR, urls_of, visit_log
 
+from crawlsim.logs.plan import schedule
 from crawlsim.logs.plan.simulation import simulated_plan
 from crawlsim.report.schedule_report import schedule_page
 from crawlsim.scheduling import LogRequest, VisitLog, read_logs, schedule_of
@@ -133,3 +136,17 @@ def test_a_back_test_changes_nothing_and_says_what_would_be_safer() -> None:
     assert tested.advised_even == 1.0
     even = schedule_of(log, LogRequest(pages / WEEK, even=1.0))
     assert np.ptp(even.intervals) == pytest.approx(0.0, abs=1e-6 * even.intervals[0])
+
+
+@pytest.mark.parametrize(("late", "doubted"), [(0, True), (1, True), (2, False), (5, False)])
+def test_a_last_year_with_less_than_a_thousandth_of_the_visits_may_be_a_wrong_date(
+    late: int, doubted: bool
+) -> None:
+    """Of 2000 gaps in three years; none of a log of two years is doubted."""
+    start = np.where(np.arange(2000) < late, 2.5 * YEAR, 1.0 * YEAR)
+    gaps: Any = SimpleNamespace(start=start, length=np.full(2000, DAY), begin=0.0, end=3 * YEAR)
+    notes = list(schedule._doubts(gaps))
+    assert len(notes) == doubted
+    assert all(f"Of 2000 second and later visits {late} are in the last" in note for note in notes)
+    gaps.begin = YEAR
+    assert list(schedule._doubts(gaps)) == []

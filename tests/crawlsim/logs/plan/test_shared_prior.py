@@ -21,10 +21,17 @@ from crawlsim.logs.fit.shared_prior import (
     means_of_folders,
     posterior,
     rate_grid,
+    rates_given_means,
     sharpened,
 )
 from crawlsim.logs.plan.planning import forecast_of, stale_share
-from crawlsim.logs.read.gaps import Gaps, gaps_of_changes, gaps_of_visits, window_starts
+from crawlsim.logs.read.gaps import (
+    WINDOWS,
+    Gaps,
+    gaps_of_changes,
+    gaps_of_visits,
+    window_starts,
+)
 from crawlsim.logs.read.log import ChangeLog, VisitLog
 
 
@@ -42,6 +49,18 @@ def test_the_likelihood_is_that_of_censored_poisson_changes() -> None:
         seen = np.outer(grid, gaps.length[own])
         each = np.where(gaps.changed[own], np.log(-np.expm1(-seen)), -seen)
         np.testing.assert_allclose(logs[page], each.sum(axis=1), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("finer", [1, 4])
+def test_rates_given_a_mean_are_cells_of_a_gamma_law(finer: int) -> None:
+    """Cells end half a step of 0.2 from the points; the first begins at 0."""
+    points, shape = 60, 0.75
+    edges = np.exp(0.2 * (np.arange(points + 1) - 0.5))
+    edges[0] = 0.0
+    for number, row in enumerate(rates_given_means(shape, points, finer)):
+        mean = np.exp(0.2 * number / finer)
+        cells = np.diff(stats.gamma.cdf(edges, shape, scale=mean / shape))
+        np.testing.assert_allclose(row, cells / cells.sum(), rtol=1e-5, atol=1e-13)
 
 
 def test_windows_hold_the_gaps_that_begin_in_them() -> None:
@@ -177,7 +196,8 @@ def test_no_gap_of_change_times_straddles_a_cut() -> None:
 def test_the_windows_are_those_that_the_log_reaches(years: float, windows: int) -> None:
     gaps = gaps_in(np.full(3, 0.01) / DAY, 5)
     some = replace(gaps, begin=0.0, end=years * YEAR)
-    assert len(window_starts(some)) == windows
+    expected = [(years - each) * YEAR for each in WINDOWS[:windows]]
+    assert window_starts(some) == pytest.approx(expected)
 
 
 def test_the_tree_of_folders_and_hosts_is_summed_exactly() -> None:

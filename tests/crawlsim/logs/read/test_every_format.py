@@ -8,6 +8,7 @@ import json
 import lzma
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,12 @@ def states_by_day(visits: Sequence[Visit]) -> list[list[Visit]]:
     """What a dump after each time of a visit shows."""
     known: dict[str, Visit] = {}
     dumps = []
-    for visit in sorted(visits, key=lambda each: each.time):
-        before = known.get(visit.url)
-        kept = before.digest if before is not None and visit.digest == "-" else visit.digest
-        known[visit.url] = visit._replace(digest=kept)
+    in_order = sorted(visits, key=lambda each: each.time)
+    for _, of_a_day in groupby(in_order, key=lambda each: each.time):
+        for visit in of_a_day:
+            before = known.get(visit.url)
+            kept = before.digest if before is not None and visit.digest == "-" else visit.digest
+            known[visit.url] = visit._replace(digest=kept)
         dumps.append(list(known.values()))
     return dumps
 

@@ -58,6 +58,25 @@ def test_a_digest_is_carried_across_visits_that_bring_none(tmp_path: Path) -> No
     assert other == [0, 0, 0, 1]
 
 
+@pytest.mark.parametrize(
+    ("rows", "changed"),
+    [
+        ([("200", SECOND, ""), ("-", FIRST, REVISIT)], 1),
+        ([("200", FIRST, ""), ("-", SECOND, REVISIT)], 0),
+        ([("200", FIRST, ""), ("200", FIRST, "")], 0),
+        ([("200", FIRST, ""), ("200", SECOND, "")], 1),
+        ([("304", "-", ""), ("200", SECOND, "")], 1),
+        ([("304", "-", ""), ("-", SECOND, REVISIT)], 0),
+    ],
+)
+def test_of_rows_of_one_time_what_was_fetched_counts(
+    rows: list[tuple[str, str, str]], changed: int, tmp_path: Path
+) -> None:
+    for some in (rows, rows[::-1]):
+        visits = [Visit(A, at(1), "200", FIRST), *(Visit(A, at(2), *row) for row in some)]
+        assert found(tmp_path, *visits) == [0, changed]
+
+
 def test_a_revisit_is_no_change_whatever_its_digest(tmp_path: Path) -> None:
     visits = [Visit(A, at(1), "200", FIRST), Visit(A, at(2), "-", SECOND, REVISIT)]
     assert found(tmp_path, *visits) == [0, 0]

@@ -213,6 +213,14 @@ def test_zst_files_are_read_where_the_package_is_there(
     zstandard = pytest.importorskip("zstandard")
     packed = zstandard.compress(csv(HISTORY).encode())
     assert read(tmp_path, packed) == EXPECTED
+    header, *rows = csv(HISTORY).encode().splitlines(keepends=True)
+    frames = [zstandard.compress(each) for each in (header, *rows)]
+    assert read(tmp_path, b"".join(frames)) == EXPECTED
+    damaged = bytearray(packed)
+    damaged[20] ^= 0xFF
+    for broken in (packed[:-1], packed[:-20], b"".join(frames)[:-1], bytes(damaged)):
+        with pytest.raises(ScenarioError, match="not a complete zst file"):
+            read(tmp_path, broken)
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(ScenarioError, match=r"pip install 'crawlsim\[zst\]'"):
         read(tmp_path, packed)

@@ -1,0 +1,371 @@
+"""The index of formulas of pages that fall due, and what they say of a scenario."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analytic.frontier.catching_up import Outage, catch_up_time
+from analytic.frontier.closed_network import (
+    Access,
+    Network,
+    exponential_access,
+    found_when_due,
+    frontier_obsolescence,
+    mean_waits,
+    time_until_first,
+    with_other_accesses,
+)
+from analytic.index import page_conditions
+from analytic.index.conditions import every_access_delivers, no_host_spacing
+from analytic.index.formula import Formula, Values, dependent, premise
+from analytic.index.page_conditions import access_law, accessed_pages
+from analytic.index.page_rows import page_rows
+from analytic.machinery.active_robots import most_active
+from analytic.machinery.phase_type import exponential_rate
+from analytic.machinery.transforms import exc, excess, log_transform, mean_time, moments
+from analytic.page_refresh.formulas import freshness_measures
+from scenarios import Scenario
+from scenarios.arrays import Array
+from scenarios.laws import Distribution
+from scenarios.model import Frontier, FrontierOrder, present
+from scenarios.page_data import due_intervals
+from scenarios.page_groups import only_sums
+from scenarios.timeline import end_of_interventions
+
+
+@premise
+def pages_fall_due(scenario: Scenario) -> str | None:
+    """Pages fall due, and robots rest while none is due."""
+    return None if scenario.model.frontier is not None else "pages do not fall due"
+
+
+def _frontier(scenario: Scenario) -> Frontier:
+    return present(scenario.model.frontier)
+
+
+def _intervals(scenario: Scenario) -> Array:
+    return due_intervals(_frontier(scenario).policy, present(scenario.pages))
+
+
+def counted_from_delivery(scenario: Scenario) -> str | None:
+    """Intervals count from deliveries."""
+    starts = _frontier(scenario).from_start
+    return "intervals count from the start of an access" if starts else None
+
+
+def known_accesses(scenario: Scenario) -> str | None:
+    """Access times are independent, and of one law."""
+    reasons = page_conditions.independent_accesses, page_conditions.working_robots_alike
+    return next((reason for each in reasons if (reason := each(scenario))), None)
+
+
+def first_due_first(scenario: Scenario) -> str | None:
+    """The page that fell due first is accessed first."""
+    order = _frontier(scenario).order
+    first = order is FrontierOrder.FIRST_DUE
+    return None if first else f'due pages are taken in the order "{order.value}"'
+
+
+@dependent
+def robot_for_each(scenario: Scenario) -> str | None:
+    """There is a robot for each page."""
+    pages = int(np.isfinite(_intervals(scenario)).sum())
+    robots = most_active(scenario)
+    return None if robots >= pages else f"{robots} robots for {pages} pages, which may have to wait"
+
+
+@dependent
+def fewer_robots(scenario: Scenario) -> str | None:
+    """There are fewer robots than pages."""
+    alone = robot_for_each(scenario) is None
+    return "there is a robot for each page, and none ever waits" if alone else None
+
+
+@dependent
+def some_time_between(scenario: Scenario) -> str | None:
+    """No page is due again at once."""
+    return None if _intervals(scenario).all() else "a page is due again at once"
+
+
+@dependent
+def exponential_accesses(scenario: Scenario) -> str | None:
+    """Access times are exponential."""
+    known = exponential_rate(present(access_law(scenario))) is not None
+    return None if known else "access times are not exponential"
+
+
+@dependent
+def other_accesses(scenario: Scenario) -> str | None:
+    """Access times are not exponential, and have a variance."""
+    if exponential_accesses(scenario) is None:
+        return "access times are exponential: the exact law is known"
+    known = math.isfinite(moments(present(access_law(scenario)))[1])
+    return None if known else "the variance of access times is infinite"
+
+
+def alone_obsolescence(change_rates: ArrayLike, intervals: ArrayLike, law: Distribution) -> Array:
+    """Obsolescence rate of pages that each have a robot whenever they fall due.
+
+    ``1 - (1 - e^{-mu I} E e^{-mu X}) / (mu (I + E X))``, without cancellation.
+
+    Parameters
+    ----------
+    change_rates, intervals : array_like, shape (pages,)
+    law : Distribution
+        Of the access time X.
+
+    Returns
+    -------
+    ndarray, shape (pages,)
+    """
+    mu, away = np.asarray(change_rates, dtype=float), np.asarray(intervals, dtype=float)
+    cycles = mu * (away + mean_time(law))
+    missed = exc(mu * away + log_transform(law, mu)) + excess(law, mu)
+    stale: Array = np.divide(missed, cycles, out=np.zeros_like(cycles), where=cycles > 0)
+    return stale
+
+
+def closed_network_obsolescence(
+    change_rates: ArrayLike, intervals: ArrayLike, robots: int, law: Distribution
+) -> Array:
+    """Obsolescence rate of pages that wait for robots in the order in which they fall due.
+
+    Exact for exponential access times, an approximation by two moments for others.
+
+    Parameters
+    ----------
+    change_rates, intervals : array_like, shape (pages,)
+        Intervals greater than 0.
+    robots : int
+    law : Distribution
+        Of the access time.
+
+    Returns
+    -------
+    ndarray, shape (pages,)
+    """
+    return _visits(np.asarray(change_rates), np.asarray(intervals), robots, law).stale
+
+
+class _Visits(NamedTuple):
+    """Of each page: the mean wait, accesses per unit time, and the obsolescence rate."""
+
+    waits: Array
+    rates: Array
+    stale: Array
+
+
+def _visits(mu: Array, intervals: Array, robots: int, law: Distribution) -> _Visits:
+    """Those of pages that may have to wait."""
+    kinds, of_page, counts = np.unique(intervals, return_inverse=True, return_counts=True)
+    mean, second = moments(law)
+    network = Network(kinds, counts, robots, 1.0 / mean)
+    found = found_when_due(network)
+    access = exponential_access(mu, 1.0 / mean)
+    if exponential_rate(law) is None:
+        found = with_other_accesses(found, network, time_until_first(law, robots))
+        access = Access(log_transform(law, mu), (1.0, mean, second))
+    waits = mean_waits(found)[of_page]
+    stale = frontier_obsolescence(mu, of_page, found, network, access)
+    return _Visits(waits, 1.0 / (intervals + waits + mean), stale)
+
+
+def _alone(scenario: Scenario) -> Values:
+    law = present(access_law(scenario))
+    intervals = _intervals(scenario)
+    due = np.isfinite(intervals)
+    mu, away = accessed_pages(scenario).change_rates[due], intervals[due]
+    rates = 1.0 / (away + mean_time(law))
+    visits = _Visits(np.zeros(len(rates)), rates, alone_obsolescence(mu, away, law))
+    yield from _measures(scenario, visits, due)
+
+
+def _waiting(scenario: Scenario) -> Values:
+    intervals = _intervals(scenario)
+    due = np.isfinite(intervals)
+    mu = accessed_pages(scenario).change_rates[due]
+    law = present(access_law(scenario))
+    yield from _measures(scenario, _visits(mu, intervals[due], most_active(scenario), law), due)
+
+
+def _measures(scenario: Scenario, visits: _Visits, due: Array) -> Values:
+    """What follows from the visits to the pages that are ever due; the others stay as they are."""
+    accessed = accessed_pages(scenario)
+    rates: Array = np.zeros(len(due))
+    rates[due] = visits.rates
+    stale: Array = np.where(accessed.change_rates > 0, 1.0, 0.0)
+    stale[due] = visits.stale
+    yield from freshness_measures(scenario, accessed.weights, stale)
+    yield from page_rows(scenario, "crawl_rate", rates)
+    total = float(rates.sum())
+    if total > 0:
+        yield from page_rows(scenario, "crawl_frequency", rates / total)
+        length = float(visits.rates @ visits.waits)
+        yield "frontier_length", None, length
+        yield "frontier_delay", None, length / total
+    if not only_sums(scenario):
+        for page, wait in zip(np.flatnonzero(due).tolist(), visits.waits.tolist(), strict=True):
+            yield "frontier_delay", page, wait
+    yield "busy_robots", None, total * mean_time(present(access_law(scenario)))
+
+
+def interventions_end(scenario: Scenario) -> str | None:
+    """There are interventions, all of which end."""
+    if not scenario.interventions:
+        return "there are no [[interventions]]"
+    ended = end_of_interventions(scenario) is not None
+    return None if ended else "an intervention repeats, or never ends"
+
+
+def before_the_horizon(scenario: Scenario) -> str | None:
+    """They end before the horizon."""
+    ended = end_of_interventions(scenario)
+    late = ended is not None and ended >= scenario.run.horizon
+    return "the last intervention ends after the horizon" if late else None
+
+
+@dependent
+def length_known(scenario: Scenario) -> str | None:
+    """It is known how many pages wait in the long run, or given how many may."""
+    known = caught_up_of(scenario) is not None
+    return None if known else "give robots.accessing.caught_up: no formula gives the mean length"
+
+
+def caught_up_of(scenario: Scenario) -> float | None:
+    """How many pages may wait when the robots have caught up: as given, or as many as usual.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With a frontier.
+    """
+    given = _frontier(scenario).policy.caught_up
+    if given is not None:
+        return given
+    usual = scenario.with_("interventions", None)
+    row = next((each for each in FORMULAS[:3] if each.reason_against(usual) is None), None)
+    if row is None:
+        return None
+    values = row.evaluate(usual)
+    return next((value for measure, _, value in values if measure == "frontier_length"), None)
+
+
+def with_caught_up(scenario: Scenario) -> Scenario:
+    """The scenario that says how many pages may wait, where interventions end and it is known."""
+    frontier = scenario.model.frontier
+    asked = frontier is not None and frontier.policy.caught_up is None
+    if not asked or end_of_interventions(scenario) is None:
+        return scenario
+    enough = caught_up_of(scenario)
+    return scenario if enough is None else scenario.with_("robots.accessing.caught_up", enough)
+
+
+def _catching_up(scenario: Scenario) -> Values:
+    intervals = _intervals(scenario)
+    kinds, counts = np.unique(intervals[np.isfinite(intervals)], return_counts=True)
+    mean = mean_time(present(access_law(scenario)))
+    robots = most_active(scenario)
+    timeline = scenario.model.timeline
+    first = min(each.at for each in scenario.interventions)
+    changed = [piece for piece in timeline if piece.end > first]
+    active = [min(robots, robots if each.robots is None else each.robots) for each in changed]
+    capacities = [
+        piece.robot_speed * number / mean for piece, number in zip(changed, active, strict=True)
+    ]
+    released = np.maximum(np.diff([robots, *active]), 0).tolist()
+    ended = present(end_of_interventions(scenario))
+    begins = [max(piece.begin, first) for piece in changed]
+    outage = Outage(begins, capacities, released, robots / mean, ended)
+    enough = present(caught_up_of(scenario))
+    yield "catch_up_time", None, catch_up_time(kinds, counts, mean, outage, enough)
+
+
+_FALLING_DUE = (
+    pages_fall_due,
+    page_conditions.no_buffer,
+    page_conditions.robots_always_work,
+    page_conditions.resolved_frequencies,
+    known_accesses,
+    counted_from_delivery,
+    every_access_delivers,
+    no_host_spacing,
+)
+_WAITING = (*_FALLING_DUE, first_due_first, fewer_robots, some_time_between)
+
+FORMULAS: tuple[Formula, ...] = (
+    Formula(
+        paper="frontier",
+        number="a robot for each page",
+        quantity="obsolescence rates and accesses of pages that never wait for a robot",
+        latex=r"r_i=1-\frac{1-e^{-\mu_iI_i}\,\mathbb{E}\,e^{-\mu_iX}}"
+        r"{\mu_i\,(I_i+\mathbb{E}X)},\qquad y_i=\frac{1}{I_i+\mathbb{E}X}",
+        function=alone_obsolescence,
+        kind="exact",
+        origin="own",
+        conditions=(*_FALLING_DUE, robot_for_each),
+        evaluate=_alone,
+    ),
+    Formula(
+        paper="frontier",
+        number="closed network",
+        quantity="waits, accesses and obsolescence rates of pages that wait for a robot",
+        latex=r"\begin{split}"
+        r"q_i(k)&\propto e_{N-1-k}(I\setminus I_i)\,f(k),\qquad "
+        r"f(k)=k!\prod_{j=1}^k\frac{1}{\nu\min(j,R)},\qquad m_k=(k-R+1)^+\\"
+        r"W_i&=\sum_{k=0}^{N-1}q_i(k)\,\frac{m_k}{R\nu},\qquad "
+        r"y_i=\frac{1}{I_i+W_i+1/\nu},\qquad r_i=1-\frac{y_i}{\mu_i}(1-L_i)\\"
+        r"L_i&=e^{-\mu_iI_i}\,\frac{\nu}{\nu+\mu_i}\sum_{k=0}^{N-1}q_i(k)"
+        r"\left(\frac{R\nu}{R\nu+\mu_i}\right)^{m_k}"
+        r"\end{split}",
+        function=closed_network_obsolescence,
+        kind="exact",
+        origin="own",
+        conditions=(*_WAITING, exponential_accesses),
+        evaluate=_waiting,
+    ),
+    Formula(
+        paper="frontier",
+        number="other access times",
+        quantity="the same where access times are not exponential, by mean values",
+        latex=r"\begin{split}"
+        r"W_i&\approx\frac{\mathbb{E}X}{R}\,s_i\sum_{j\ne i}y_jW_j+b_iE,\qquad "
+        r"y_i=\frac{1}{I_i+W_i+\mathbb{E}X}\\"
+        r"E&=\int_0^\infty\left(\frac{1}{\mathbb{E}X}\int_x^\infty\mathbb{P}(X>u)\,du\right)^R"
+        r"dx"
+        r"\end{split}",
+        function=closed_network_obsolescence,
+        kind="approximation",
+        origin="own",
+        conditions=(*_WAITING, other_accesses),
+        evaluate=_waiting,
+    ),
+    Formula(
+        paper="frontier",
+        number="catching up",
+        quantity="time after an outage until the frontier is as short as usual, as a fluid",
+        latex=r"F=\min\{u\ge0:w(t_0+u)\le w_0\},\qquad w'(t)=\sum_id_i(t-I_i-\mathbb{E}X)-d(t),"
+        r"\qquad d(t)\le\frac{R(t)}{\mathbb{E}X}",
+        function=catch_up_time,
+        kind="approximation",
+        origin="own",
+        conditions=(
+            pages_fall_due,
+            page_conditions.no_buffer,
+            page_conditions.robots_always_work,
+            page_conditions.resolved_frequencies,
+            known_accesses,
+            every_access_delivers,
+            no_host_spacing,
+            interventions_end,
+            before_the_horizon,
+            length_known,
+        ),
+        evaluate=_catching_up,
+        over_time=True,
+    ),
+)
+"""The index: paper, name, quantity, function, kind, conditions."""

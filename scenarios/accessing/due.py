@@ -1,0 +1,45 @@
+"""Pages fall due, each at a time of its own, and wait for a free robot: a frontier."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from scenarios.accessing.policy import Policy
+from scenarios.base import ByType, NonNegative, OneKey, Positive
+from scenarios.columns import Column
+from scenarios.errors import refused
+
+Interval = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=True)]
+"""A time; inf: never."""
+
+
+class Due(Policy):
+    """A page is due an interval after its last delivery; robots rest while no page is due.
+
+    `intervals` of pages that are best never accessed are inf. The robots have caught up when at
+    most `caught_up` pages wait.
+    """
+
+    policy: Literal["due"]
+    intervals: Annotated[
+        Literal["optimal"] | Interval | tuple[Interval, ...] | Annotated[Column, OneKey()],
+        ByType(),
+    ]
+    budget: Positive | None = None
+    order: Literal["first-due", "most-overdue", "priority"] = "first-due"
+    first: Literal["spread", "at-once"] = "spread"
+    caught_up: NonNegative | None = None
+    counted_from: Literal["delivery", "start"] = Field("delivery", alias="from")
+
+    @model_validator(mode="after")
+    def _valid(self) -> Due:
+        if self.budget is not None and self.intervals != "optimal":
+            raise refused('goes with intervals = "optimal"', key="budget", value=self.budget)
+        return self
+
+    @property
+    def unresolved(self) -> str | None:
+        """The key of the intervals, where they are still to be found."""
+        return "intervals" if self.intervals == "optimal" else None
