@@ -5,6 +5,7 @@ from analytic.frontier.formulas import (
     FORMULAS,
     alone_obsolescence,
     closed_network_obsolescence,
+    expected_cycles,
     with_caught_up,
 )
 
@@ -12,6 +13,7 @@ __all__ = [
     "FORMULAS",
     "alone_obsolescence",
     "closed_network_obsolescence",
+    "expected_cycles",
     "optimal_intervals",
     "with_caught_up",
 ]

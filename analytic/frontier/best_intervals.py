@@ -61,7 +61,8 @@ def optimal_intervals(scenario: Scenario) -> Optimum:
     changes = {_KEYS[0]: intervals.tolist(), _KEYS[1]: None}
     decided = scenario.with_(changes)
     cost, kind = _cost(decided)
-    notes = notes_on_unaccessed(mu, c, shares, page_names(present(scenario.pages)))
+    notes = ["access times are not exponential: the cost is near"] * (kind == "approximation")
+    notes += notes_on_unaccessed(mu, c, shares, page_names(present(scenario.pages)))
     if given is not None and 1.0 / given < time:
         notes.append(f"the robots can give {1.0 / time:.4g} accesses per unit time, at most")
     if cost is None:

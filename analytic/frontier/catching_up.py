@@ -68,7 +68,7 @@ def catch_up_time(
     """
     away, counts = _joined(np.asarray(intervals, dtype=float), np.asarray(counts, dtype=float))
     cycles = away + access
-    late = _steady_wait(counts, cycles, outage.before)
+    late = steady_wait(counts, cycles, outage.before)
     if late * outage.before > enough:
         raise NoAnswerError("without interventions more pages wait than those that may")
     lasted = outage.ended - outage.begins[0]
@@ -123,7 +123,7 @@ def _joined(intervals: Array, counts: Array) -> tuple[Array, Array]:
     return np.bincount(groups, counts * intervals) / number, number
 
 
-def _steady_wait(counts: Array, cycles: Array, capacity: float) -> float:
+def steady_wait(counts: Array, cycles: Array, capacity: float) -> float:
     """How long pages wait without chance and without interventions."""
     if float((counts / cycles).sum()) <= capacity:
         return 0.0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analytic.frontier.catching_up import Outage, catch_up_time
+from analytic.frontier.catching_up import Outage, catch_up_time, steady_wait
 from analytic.frontier.closed_network import (
     Access,
     Network,
@@ -262,6 +262,23 @@ def with_caught_up(scenario: Scenario) -> Scenario:
         return scenario
     enough = caught_up_of(scenario)
     return scenario if enough is None else scenario.with_("robots.accessing.caught_up", enough)
+
+
+def expected_cycles(scenario: Scenario) -> Array:
+    """About how long it takes from one delivery of each page to the next; inf: for ever.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With a frontier and a mean access time that is known.
+    """
+    intervals = _intervals(scenario)
+    time = page_conditions.time_per_access(scenario)
+    robots = most_active(scenario)
+    cycles = intervals + time * robots
+    due = cycles[np.isfinite(cycles)]
+    late = steady_wait(np.ones(len(due)), due, 1.0 / time) if len(due) and robots else math.inf
+    return cycles + late
 
 
 def _catching_up(scenario: Scenario) -> Values:

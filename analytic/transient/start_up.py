@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from analytic.frontier import expected_cycles
 from analytic.index.conditions import fleet_of
 from analytic.index.formula import Prediction, dependent, is_covered
 from analytic.index.page_conditions import resolved_frequencies, time_per_access
@@ -37,7 +38,7 @@ from scenarios.activation import Switching
 from scenarios.arrays import Array
 from scenarios.laws import Law
 from scenarios.measures import Subject
-from scenarios.model import Gaps
+from scenarios.model import Gaps, present
 from scenarios.page_data import (
     access_cycle,
     change_rates,
@@ -310,12 +311,26 @@ def _relaxation(name: str, process: Gaps) -> Iterator[WarmUpNeed]:
         yield WarmUpNeed(name, relaxation_time(generator))
 
 
+def _cycles(scenario: Scenario) -> Iterator[WarmUpNeed]:
+    """Times from one delivery to the next of pages that fall due."""
+    pages = present(scenario.pages)
+    cycles = expected_cycles(scenario)
+    times = np.where(np.isfinite(cycles), cycles, 0.0)
+    rarest = int(np.argmax(times))
+    if times[rarest] > 0:
+        name = f"the mean time between accesses of {_called(pages, rarest)}"
+        yield WarmUpNeed(name, float(times[rarest]), START_LEFT, _OF_PAGES, times)
+
+
 def _accesses(scenario: Scenario) -> Iterator[WarmUpNeed]:
     """Times between accesses of pages, and to the first change of a page without accesses."""
     policy = scenario.model.accessing
     if scenario.pages is None or policy is None or resolved_frequencies(scenario) is not None:
         return
     if isinstance(policy, IndexPolicy):
+        return
+    if scenario.model.frontier is not None:
+        yield from _cycles(scenario)
         return
     stays = stays_of(scenario) if scenario.buffer is not None else None
     indexed = stays.served if stays is not None and stays.served > 0 else 1.0

@@ -75,6 +75,8 @@ ROWS_OF_A_SLIDE = 10
 
 _ERRORS = 2.0
 _LAW_HEIGHT = 3.6
+_CROWDED = 10.0
+"""How far the last point of a distribution is, in medians, where half of them have no room."""
 
 
 def plot_levels(
@@ -599,5 +601,10 @@ def plot_law(row: LawComparison, time_unit: str, ax: Axes | None = None) -> Axes
     strip.errorbar(at, difference, 100 * half, **points)
     reach = max(1.3 * tolerance, 1.1 * float(np.nanmax(np.abs(difference) + 100 * half)))
     strip.set_ylim(-reach, reach)
+    if not is_level and at.max() > _CROWDED * np.median(at):
+        ax.set_xlim(at[at > 0].min() / 2.0, 2.0 * at.max())
+        logarithmic(ax, "x")
+        strip.set_xscale("log")
+        strip.set_xlim(ax.get_xlim())
     legend_above(ax)
     return ax

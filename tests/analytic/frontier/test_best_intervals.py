@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import analytic
+import crawlsim
 import sim
 from analytic import optimize
 from analytic.page_refresh import in_time_bound
@@ -85,6 +86,13 @@ def test_more_than_the_robots_can_give_is_said() -> None:
     best = optimize(scenario_from(PAGES).with_("robots.accessing.budget", 9.0), "frequencies")
     assert list(best.notes) == ["the robots can give 2 accesses per unit time, at most"]
     assert best.decision == optimize(scenario_from(PAGES), "frequencies").decision
+
+
+def test_other_access_times_have_a_cost_that_is_near() -> None:
+    constant = {"robots.access_time": {"deterministic": {"value": 1.0}}}
+    best = crawlsim.optimize(scenario_from(PAGES).with_(constant), "frequencies")
+    assert best.kind == "approximation"
+    assert any("not exponential" in note for note in best.notes)
 
 
 def test_what_has_no_formula_has_no_cost_but_a_decision() -> None:

@@ -32,7 +32,7 @@ from analytic.indexing_queue import (
     solve_chain,
 )
 from analytic.indexing_queue.exact_laws import _cycles_of
-from analytic.verdicts.law_check import LAW_TOLERANCE, LawComparison, with_laws
+from analytic.verdicts.law_check import LAW_TOLERANCE, LawComparison, LawPoint, with_laws
 from crawlsim.report import plot_law
 from scenarios import Results, Scenario, scenario_from
 from scenarios.law_points import LAWS, LawPoints
@@ -574,3 +574,14 @@ def test_the_figure_names_what_is_counted_and_its_unit() -> None:
     assert plot_law(rows["level_at_arrival", None], "hours").get_xlabel().endswith("(pages)")
     with pytest.raises(ValueError, match="no distribution to draw"):
         plot_law(LawComparison(LAWS[0], "not judged", 4, reason="a reason"), "hours")
+
+
+def test_a_long_tail_leaves_room_for_the_other_points() -> None:
+    points = tuple(LawPoint(at, at / 200, at / 200, 0.01) for at in (1.0, 2.0, 3.0, 4.0, 150.0))
+    row = LawComparison(LAWS[0], "agrees", 4, points=points)
+    ax = plot_law(row, "hours")
+    assert ax.get_xscale() == "log"
+    (strip,) = ax.child_axes
+    assert strip.get_xlim() == ax.get_xlim()
+    assert ax.get_xlim()[0] > 0.1
+    assert plot_law(replace(row, points=points[:4]), "hours").get_xscale() == "linear"
