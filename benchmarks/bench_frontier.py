@@ -1,4 +1,4 @@
-"""What pages that fall due cost: an access of a million of them, beside one that is drawn, in turns.
+"""What pages that fall due cost: an access of a million of them, and one drawn at random, in turns.
 
 A million pages, 200 exponential robots, some ten thousand accesses per unit time, compiled engine,
 whole replications; and the exact waits of 100,000 pages with a thousand intervals.
