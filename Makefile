@@ -65,6 +65,7 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/bench_chain.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_course.py
 	$(BIN)/python benchmarks/bench_interventions.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_frontier.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_pages.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_pipeline.py
 	$(BIN)/python benchmarks/bench_routing.py

@@ -52,7 +52,10 @@ class Never:
 
 @dataclass(frozen=True)
 class OnChange:
-    """All waiting copies of a page are dropped when the original changes."""
+    """All waiting copies of a page are dropped when the original changes.
+
+    Asked for as `QueueDiscipline.drops_changed`.
+    """
 
 
 Patience: TypeAlias = Never | OnChange | Distribution

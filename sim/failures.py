@@ -1,4 +1,7 @@
-"""Accesses that fail: their robot tries the same page again, or goes on to the next one."""
+"""Accesses that fail: their robot tries the same page again, or goes on to the next one.
+
+Of pages that fall due `sim.robots.DueRobots` says what becomes.
+"""
 
 from __future__ import annotations
 

@@ -126,7 +126,10 @@ def arrive_politely(world: World, change: Any, service: Any, now: float) -> None
 def arrive_from_frontier(
     world: World, frontier: Frontier, change: Any, service: Any, now: float
 ) -> None:
-    """An access ends; its page is due again some time, and its robot takes another due page."""
+    """An access ends; its page is due again some time, and its robot takes another due page.
+
+    A robot that was switched off meanwhile delivers all the same.
+    """
     robots = world.robots
     robot = soonest(robots.ends)
     page = robots.robot[robot].carried
