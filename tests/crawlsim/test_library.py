@@ -8,6 +8,10 @@ import crawlsim
 from scenarios import library_names
 
 
+SIMULATED_ONLY = ("back-off", "outage-and-catch-up")
+"""No exact formula covers them."""
+
+
 @pytest.mark.nightly
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", library_names())
@@ -16,4 +20,5 @@ def test_simulation_and_formulas_agree(name: str) -> None:
 
     How small an error each would have seen is what `crawlsim check` says of it.
     """
-    assert crawlsim.check(name).verdict == "agrees"
+    expected = "not judged" if name in SIMULATED_ONLY else "agrees"
+    assert crawlsim.check(name).verdict == expected
