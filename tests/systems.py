@@ -132,3 +132,6 @@ EVERY_KIND: dict[str, Scenario] = {
     }.items()
 }
 """One scenario for each part of the robots / activation / buffer model."""
+
+SIMULATED_ONLY = ("back-off", "outage-and-catch-up")
+"""Scenarios of the library that no exact formula covers."""

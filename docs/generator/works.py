@@ -9,6 +9,10 @@ WORKS = {
         "Y. Azar, E. Horvitz, E. Lubetzky, Y. Peres, D. Shahaf, Tractable near-optimal policies "
         "for crawling. PNAS 115 (2018)."
     ),
+    "Baskett, Chandy, Muntz and Palacios 1975": (
+        "F. Baskett, K. M. Chandy, R. R. Muntz, F. G. Palacios, Open, closed, and mixed networks "
+        "of queues with different classes of customers. J. ACM 22 (1975)."
+    ),
     "Bodrog et al. 2008": (
         "L. Bodrog, A. Heindl, G. Horváth, M. Telek, A Markovian canonical form of second-order "
         "matrix-exponential processes. European Journal of Operational Research 190 (2008)."
@@ -63,6 +67,10 @@ WORKS = {
     "Lancaster 1961": (
         "H. O. Lancaster, Significance tests in discrete distributions. JASA 56 (1961)."
     ),
+    "Lavenberg and Reiser 1980": (
+        "S. S. Lavenberg, M. Reiser, Stationary state probabilities at arrival instants for closed "
+        "queueing networks with multiple types of customers. J. Appl. Prob. 17 (1980)."
+    ),
     "Lilliefors 1969": (
         "H. W. Lilliefors, On the Kolmogorov-Smirnov test for the exponential distribution with "
         "mean unknown. JASA 64 (1969)."
@@ -85,6 +93,10 @@ WORKS = {
         "from k normal populations. Annals of Mathematical Statistics 35 (1964)."
     ),
     "Puterman 1994": "M. L. Puterman, Markov decision processes. Wiley, New York (1994).",
+    "Sevcik and Mitrani 1981": (
+        "K. C. Sevcik, I. Mitrani, The distribution of queuing network states at input and output "
+        "instants. J. ACM 28 (1981)."
+    ),
     "Stephens 1974": (
         "M. A. Stephens, EDF statistics for goodness of fit and some comparisons. JASA 69 (1974)."
     ),

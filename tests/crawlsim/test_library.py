@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from systems import SIMULATED_ONLY
 
 import crawlsim
 from scenarios import library_names
-
-
-SIMULATED_ONLY = ("back-off", "outage-and-catch-up")
-"""No exact formula covers them."""
 
 
 @pytest.mark.nightly

@@ -130,7 +130,10 @@ def sampled(levels: np.ndarray) -> list[CourseTally]:
     times = levels.shape[1]
     empty = np.zeros((times, 0))
     counts = np.zeros((times, 7), dtype=np.int64)
-    return [CourseTally(row, row, np.zeros(times), counts, empty, empty) for row in levels]
+    return [
+        CourseTally(row, row, row[:0], row[:0], np.zeros(times), counts, empty, empty)
+        for row in levels
+    ]
 
 
 def test_estimates_at_a_time_are_those_of_a_sample_and_bands_hold_intervals() -> None:

@@ -41,6 +41,7 @@ EXTRA: dict[str, dict[str, Any]] = {
     "cyclic": {"template": [0, 1, 0, 2, 5, 3, 4]},
     "whittle": NUMBERS,
     "crawl-value": NUMBERS,
+    "due": {"intervals": 0.5},
 }
 LAWS: list[dict[str, Any]] = [
     {"exponential": {"mean": 1.0}},
