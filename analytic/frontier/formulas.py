@@ -238,6 +238,9 @@ def length_known(scenario: Scenario) -> str | None:
 def caught_up_of(scenario: Scenario) -> float | None:
     """How many pages may wait when the robots have caught up: as given, or as many as usual.
 
+    Usual is what waits without interventions, taken in the order in which it fell due: the order
+    says which pages wait rather than how many.
+
     Parameters
     ----------
     scenario : Scenario
@@ -246,7 +249,7 @@ def caught_up_of(scenario: Scenario) -> float | None:
     given = _frontier(scenario).policy.caught_up
     if given is not None:
         return given
-    usual = scenario.with_("interventions", None)
+    usual = scenario.with_({"interventions": None, "robots.accessing.order": None})
     row = next((each for each in FORMULAS[:3] if each.reason_against(usual) is None), None)
     if row is None:
         return None
