@@ -77,7 +77,8 @@ class DueRules(NamedTuple):
         Of the back-off; 0 first: there is none.
     timeout : float
     ended : float
-        When the last intervention ends, after what ends then; inf: nobody asks when the robots have caught up.
+        When the last intervention ends, after what ends then; inf: nobody asks when the robots
+        have caught up.
     caught_up : float
         They have when at most so many pages wait.
     """
