@@ -16,6 +16,7 @@ from scenarios.page_data import page_names, page_weights
 from scenarios.page_groups import finds_worst
 from scenarios.sections import PageSize
 from scenarios.text import shortened, units, visible
+from scenarios.timeline import end_of_interventions
 
 if TYPE_CHECKING:
     from analytic import Comparison, NotApplicable
@@ -221,6 +222,11 @@ def _frontier_lines(scenario: Scenario, value: Value) -> Iterator[str]:
         unit = units(scenario.time_unit, delay)
         waiting = f"{length:.3g} due pages wait, for {delay:.3g} {unit} on average"
         yield f"frontier: {waiting}; {busy:.3g} robots are busy"
+    frontier = scenario.model.frontier
+    given = frontier is None or frontier.policy.caught_up is not None
+    if not given and end_of_interventions(scenario) is not None:
+        lacks = "no formula gives how many pages usually wait"
+        yield f"catch_up_time: give robots.accessing.caught_up; {lacks}"
 
 
 def _page(name: Subject) -> str:

@@ -205,7 +205,7 @@ class Results:
         Pages that ended in all windows together: the sample behind the shares.
     leave_one_out : mapping (measure, subject) -> tuple of float
         The estimate with one replication left out at a time, for the errors of what is made of
-        several estimates; not kept of measures with many subjects.
+        several estimates; not kept of single pages or levels of measures with many.
     controls : mapping name -> tuple of float
         Of each replication, numbers whose mean is known to be 0 (`sim.controlled`).
     variance_ratios : mapping (measure, subject) -> float

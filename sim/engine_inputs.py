@@ -77,7 +77,8 @@ class DueRules(NamedTuple):
         Of the back-off; 0 first: there is none.
     timeout : float
     ended : float
-        When the last intervention ends; inf: nobody asks when the robots have caught up.
+        When the last intervention ends, after what ends then; inf: nobody asks when the robots
+        have caught up.
     caught_up : float
         They have when at most so many pages wait.
     """
@@ -106,7 +107,7 @@ def due_rules(scenario: Scenario) -> DueRules:
         factor=backoff.factor,
         most=backoff.most,
         timeout=failing.timeout,
-        ended=present(ended) if asked else math.inf,
+        ended=float(after_ties([present(ended)])[0]) if asked else math.inf,
         caught_up=present(caught_up) if asked else 0.0,
     )
 

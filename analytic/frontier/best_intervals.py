@@ -34,7 +34,7 @@ def optimal_intervals(scenario: Scenario) -> Optimum:
     These are those of coffman1998 (7) in time, of `accessing.budget` accesses per unit time or, by
     default, as many as the robots can give; an interval is what is left of the time between two
     accesses without the access itself, at least 0. Pages that are best never accessed are never
-    due. The bound holds for every schedule of these robots.
+    due. The bound holds for every schedule of so many accesses per unit time.
 
     Parameters
     ----------
@@ -54,7 +54,8 @@ def optimal_intervals(scenario: Scenario) -> Optimum:
     given = frontier.policy.budget
     pace = time if given is None else max(1.0 / given, time)
     mu, c = accessed.change_rates, accessed.weights
-    shares = capped_shares(mu, c, Deterministic(value=pace), *host_limits(accessed, pace)).shares
+    limits = host_limits(accessed, pace)
+    shares = capped_shares(mu, c, Deterministic(value=pace), *limits).shares
     intervals = _intervals(
         shares / max(1.0, float(shares.sum())), pace, time * most_active(scenario)
     )
@@ -70,7 +71,7 @@ def optimal_intervals(scenario: Scenario) -> Optimum:
     return Optimum(
         target="frequencies",
         cost=cost,
-        lower_bound=in_time_bound(mu, c, time, *host_limits(accessed, time)),
+        lower_bound=in_time_bound(mu, c, pace, *limits),
         decision={"intervals": intervals.tolist()},
         changes=changes,
         table=[*_as_given(scenario), {"intervals": "optimal", "cost": cost}],

@@ -30,7 +30,7 @@ from analytic.machinery.transforms import exc, excess, log_transform, mean_time,
 from analytic.page_refresh.formulas import freshness_measures
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.laws import Distribution
+from scenarios.laws import Deterministic, Distribution
 from scenarios.model import Frontier, FrontierOrder, present
 from scenarios.page_data import due_intervals
 from scenarios.page_groups import only_sums
@@ -163,6 +163,8 @@ def _visits(mu: Array, intervals: Array, robots: int, law: Distribution) -> _Vis
     """Those of pages that may have to wait."""
     kinds, of_page, counts = np.unique(intervals, return_inverse=True, return_counts=True)
     mean, second = moments(law)
+    if isinstance(law, Deterministic) and len(kinds) == 1:
+        return _in_step(mu, float(kinds[0]), robots, law)
     network = Network(kinds, counts, robots, 1.0 / mean)
     found = found_when_due(network)
     access = exponential_access(mu, 1.0 / mean)
@@ -172,6 +174,14 @@ def _visits(mu: Array, intervals: Array, robots: int, law: Distribution) -> _Vis
     waits = mean_waits(found)[of_page]
     stale = frontier_obsolescence(mu, of_page, found, network, access)
     return _Visits(waits, 1.0 / (intervals + waits + mean), stale)
+
+
+def _in_step(mu: Array, interval: float, robots: int, law: Deterministic) -> _Visits:
+    """Those of pages of one interval and constant accesses, which take turns before long."""
+    cycle = max(interval + law.value, len(mu) * law.value / robots)
+    waits, rates = np.full(len(mu), cycle - interval - law.value), np.full(len(mu), 1.0 / cycle)
+    away = np.full(len(mu), cycle - law.value)
+    return _Visits(waits, rates, alone_obsolescence(mu, away, law))
 
 
 def _alone(scenario: Scenario) -> Values:
@@ -238,6 +248,9 @@ def length_known(scenario: Scenario) -> str | None:
 def caught_up_of(scenario: Scenario) -> float | None:
     """How many pages may wait when the robots have caught up: as given, or as many as usual.
 
+    Usual is what waits without interventions, taken in the order in which it fell due: the order
+    says which pages wait rather than how many.
+
     Parameters
     ----------
     scenario : Scenario
@@ -246,7 +259,7 @@ def caught_up_of(scenario: Scenario) -> float | None:
     given = _frontier(scenario).policy.caught_up
     if given is not None:
         return given
-    usual = scenario.with_("interventions", None)
+    usual = scenario.with_({"interventions": None, "robots.accessing.order": None})
     row = next((each for each in FORMULAS[:3] if each.reason_against(usual) is None), None)
     if row is None:
         return None

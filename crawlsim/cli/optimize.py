@@ -40,7 +40,7 @@ from scenarios import Scenario, ScenarioError, dumps
 from scenarios.base import listed
 from scenarios.files import value_text
 from scenarios.page_data import page_names
-from scenarios.text import half_width, number, shortened, visible
+from scenarios.text import half_width, number, shortened, units, visible
 
 if TYPE_CHECKING:
     from analytic import Optimum
@@ -377,17 +377,21 @@ def _named_pages(scenario: Scenario, optimum: Optimum) -> list[str]:
     names = None if scenario.pages is None else page_names(scenario.pages)
     if names is None or optimum.target not in ("frequencies", "template"):
         return []
-    decided = optimum.decision[optimum.target]
     count = len(names)
-    if optimum.target == "frequencies":
-        shares = np.array(decided)
+    if "intervals" in optimum.decision:
+        values = np.array(optimum.decision["intervals"])
+        most = np.argsort(values, kind="stable")[:_MOST_NAMED].tolist()
+        unit = scenario.time_unit
+        said = [f"due after {number(each)} {units(unit, each)}" for each in values[most].tolist()]
     else:
-        shares = np.bincount(decided, minlength=count) / len(decided)
-    most = np.argsort(-shares, kind="stable")[:_MOST_NAMED].tolist()
+        decided = np.array(optimum.decision[optimum.target])
+        is_order = optimum.target == "template"
+        shares = np.bincount(decided, minlength=count) / len(decided) if is_order else decided
+        most = np.argsort(-shares, kind="stable")[:_MOST_NAMED].tolist()
+        said = [f"{100 * shares[page]:.3g} % of the accesses" for page in most]
     lines = [
-        f"page {page}, {100 * shares[page]:.3g} % of the accesses: "
-        f"{visible(shortened(names[page], _LONGEST_NAME))}"
-        for page in most
+        f"page {page}, {share}: {visible(shortened(names[page], _LONGEST_NAME))}"
+        for page, share in zip(most, said, strict=True)
     ]
     return [*lines, f"… {count} pages in all"] if count > len(lines) else lines
 

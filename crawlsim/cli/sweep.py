@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -75,6 +76,8 @@ _FILES = ("sweep.csv", "differences.csv", "choice.csv", "sweep.svg", "report.htm
 _FOLDED_KEY = 10
 _WIDEST_DECISION = 60
 _CONFIDENCE = 0.95
+_MOST_PARTS = 20
+"""Pages or levels up to which they are shown beside the measure of the whole system."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,11 @@ class Swept:
         """What a person looks at."""
         keys = [(row["measure"], row["subject"]) for row in self.rows]
         if self.only:
-            return [key for key in dict.fromkeys(keys) if key[0] in self.only]
+            asked = [key for key in dict.fromkeys(keys) if key[0] in self.only]
+            parts = Counter(measure for measure, _ in asked)
+            whole = (measure for measure, subject in asked if subject is None)
+            many = {measure for measure in whole if parts[measure] > _MOST_PARTS}
+            return [key for key in asked if key[1] is None or key[0] not in many]
         return shown(self.scenario, keys)
 
     def files(self, folder: str) -> dict[str, Text]:

@@ -50,6 +50,8 @@ def _known(value: Any) -> Any:
     name = value.get("policy", MISSING)
     if isinstance(name, dict) and len(name) == 1 and set(name) <= set(POLICIES):
         ((word, parameters),) = name.items()
+        if not isinstance(parameters, dict):
+            raise refused("must be a table", key=f"policy.{word}", value=parameters)
         return _known({"policy": word, **parameters} | {**value, "policy": word})
     for key in value:
         _check_key(key, value[key], name)

@@ -21,7 +21,7 @@ from sim.page_sums import with_page_sums, without_pages
 from sim.tally import Tally
 
 _FEW_SUBJECTS = 64
-"""Leave-one-out values are kept of measures with at most this many subjects."""
+"""Leave-one-out values of single pages or levels are kept where a measure has at most so many."""
 
 _SUMMARY = (0.5, 0.95)
 """Shares of the quantiles of the time to index that the summary of a run shows."""
@@ -54,9 +54,7 @@ def results_from(
     estimates = list(estimates_of(totals, scenario, left_out).blocks)
     if pool is not None:
         estimates = _with_worst(estimates, pool, tallies[0].window)
-    # Of a million pages there is no room for the values with each replication left out.
-    few = {name: of for name, of in left_out.items() if len(of[0]) <= _FEW_SUBJECTS}
-    without = [Columns(name, *values) for name, values in few.items()]
+    without = [_few(Columns(name, *values)) for name, values in left_out.items()]
     each = [Columns(name, *values) for name, values in measures_of(totals, scenario).items()]
     quantiles = quantile_columns(tallies, scenario)
     if quantiles is not None:
@@ -76,6 +74,14 @@ def results_from(
         time_to_index=served_quantiles(tallies, _SUMMARY) if scenario.buffer else {},
         course=course_estimates(courses, scenario) if courses else NO_COURSE,
     )
+
+
+def _few(block: Columns) -> Columns:
+    """Values without those of single pages, where they are many: a million have no room."""
+    if len(block.subjects) <= _FEW_SUBJECTS:
+        return block
+    places = [n for n, each in enumerate(block.subjects) if not isinstance(each, int)]
+    return Columns(block.measure, [block.subjects[n] for n in places], block.values[:, places])
 
 
 def _with_worst(blocks: Sequence[Columns], pool: PagePool, window: float) -> list[Columns]:

@@ -256,6 +256,18 @@ def test_without_rates_of_staleness_the_pages_that_change_most_are_shown(crawlsi
 
 
 @pytest.mark.usefixtures("many")
+def test_the_pages_that_are_best_due_first_are_named(crawlsim: Any) -> None:
+    """Those that change most: of these pages the last ones."""
+    due = ["--set", 'robots.accessing={policy="due", intervals=9.0}']
+    code, out, err = crawlsim("optimize", "alone.toml", "--target", "frequencies", *due)
+    named = re.findall(r"page (\d+), due after ([\d.]+) \w+: https://m.example/(\d+)", out)
+    assert (code, err) == (0, "")
+    assert len(named) == 10
+    assert all(page == name for page, _, name in named)
+    assert [float(time) for _, time, _ in named] == sorted(float(time) for _, time, _ in named)
+
+
+@pytest.mark.usefixtures("many")
 def test_a_page_that_is_never_accessed_is_named(crawlsim: Any) -> None:
     given = ["optimize", "alone.toml", "--target", "frequencies", "--set", "pages.weights=uniform"]
     _, out, _ = crawlsim(*given)
@@ -277,3 +289,13 @@ def test_a_check_without_predictions_gives_estimates_and_reasons(crawlsim: Any) 
     assert (record["comparisons"], record["verdict"]) == ([], "not judged")
     assert any(row["measure"] == "throughput" for row in record["estimates"])
     assert record["not_applicable"][0]["reason"]
+
+
+@pytest.mark.parametrize(("start", "said"), [("delivery", False), ("start", True)])
+def test_what_is_needed_to_say_when_robots_have_caught_up_is_said(
+    crawlsim: Any, start: str, said: bool
+) -> None:
+    given = ["--set", f'robots.accessing.from="{start}"', "--replications", "2"]
+    _, out, _ = crawlsim("run", "outage-and-catch-up", *given, "--engine", "simpy")
+    assert ("catch_up_time: give robots.accessing.caught_up" in out) == said
+    assert (re.search(r"^ +catch_up_time +[\d.]", out, re.M) is None) == said

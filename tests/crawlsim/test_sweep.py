@@ -587,6 +587,16 @@ def test_the_first_cell_within_a_bound_is_named_and_only_its_measure_shown(
     assert "no cell has loss_probability<0" in crawlsim(*flags, "--first", "loss_probability<0")[1]
 
 
+def test_cells_of_many_pages_are_compared_by_what_all_pages_have_together(crawlsim: Any) -> None:
+    """Two hundred pages wait, each for a time of its own: the mean of all accesses is the one."""
+    flags = ["--vary", "robots.available=5,12", "--engine", "simpy", "--replications", "2"]
+    bound = ["--first", "frontier_delay<1", "--set", "interventions=[]", "--warmup", "20"]
+    code, out, err = crawlsim("sweep", "outage-and-catch-up", *flags, *bound)
+    assert (code, err) == (0, "")
+    assert "first with frontier_delay < 1: robots.available = 12" in out
+    assert out.count("frontier_delay  ") == 2
+
+
 def test_cells_whose_interval_contains_the_bound_are_not_settled(
     crawlsim: Any, scenario_file: str
 ) -> None:

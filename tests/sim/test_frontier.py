@@ -194,6 +194,19 @@ def test_the_robots_have_caught_up_when_few_pages_wait(
     assert (tally.caught_up, tally.catch_up) == pytest.approx(found, rel=1e-9)
 
 
+def test_pages_that_are_taken_as_the_outage_ends_are_caught_up_at_once() -> None:
+    """One page waits for a robot that is switched on again: after 0, not after rounding."""
+    changes = {
+        "interventions": [{"at": 0.5, "until": 9.0, "robots": 0}],
+        "robots.accessing.caught_up": 0.0,
+        "pages.change_rates": [0.1],
+        "robots.accessing.intervals": 3.0,
+    }
+    tally = simpy_engine.simulate(scenario_from(TWO).with_(changes), 0, 1).frontier
+    assert tally is not None
+    assert (tally.caught_up, tally.catch_up) == (1, 0.0)
+
+
 REFUSED = {
     "robots.accessing.policy": {"robots.accessing": {"policy": "dew", "intervals": 1.0}},
     "robots.accessing.intervals": {"robots.accessing.intervals": [1.0]},

@@ -108,3 +108,14 @@ def test_an_unresolved_frontier_cannot_be_simulated_and_says_how_to_go_on() -> N
     with pytest.raises(ScenarioError, match="still to be resolved") as refusal:
         sim.run(scenario_from(PAGES))
     assert refusal.value.key == "robots.accessing.intervals"
+
+
+def test_the_bound_is_that_of_the_budget() -> None:
+    """No schedule of so many accesses is better; with fewer of them the bound is higher."""
+    half = optimize(scenario_from(PAGES).with_("robots.accessing.budget", 1.0), "frequencies")
+    everything = optimize(scenario_from(PAGES), "frequencies")
+    mu, hosts, caps = np.array([0.5, 0.3, 0.2, 1.0, 0.1]), np.zeros(5, dtype=int), [np.inf]
+    assert half.lower_bound == in_time_bound(mu, np.ones(5), 1.0, hosts, caps)
+    assert half.cost is not None
+    assert everything.lower_bound is not None
+    assert everything.lower_bound < half.lower_bound < half.cost

@@ -68,6 +68,17 @@ def test_as_many_as_usual_is_what_the_formula_says() -> None:
     assert resolved.as_file()["robots"]["accessing"]["caught_up"] == length
 
 
+@pytest.mark.parametrize("order", ["most-overdue", "priority"])
+def test_every_order_is_asked_for_the_same_length(order: str) -> None:
+    """So that orders can be compared: each has a time, predicted and simulated."""
+    scenario = scenario_from(SYSTEM)
+    changes = {"robots.accessing.order": order, "pages.priority": [0.0] * 140}
+    usual, other = (analytic.resolve(each) for each in (scenario, scenario.with_(changes)))
+    lengths = [each.as_file()["robots"]["accessing"]["caught_up"] for each in (usual, other)]
+    assert lengths[0] == lengths[1] > 0
+    assert "catch_up_time" in {row.measure for row in analytic.predict(other)[0]}
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [

@@ -329,3 +329,29 @@ def test_the_same_system_in_other_units(robots: int) -> None:
     law = Exponential(mean=scale)
     other = closed_network_obsolescence(CHANGES / scale, INTERVALS * scale, robots, law)
     np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("interval", "pages"), [(2.0, 6), (9.5, 20), (8.0, 20), (1.0, 20)])
+def test_constant_accesses_at_one_interval_take_turns(interval: float, pages: int) -> None:
+    """Once the beginning is forgotten, whichever page was due first."""
+    scenario = scenario_from(
+        {
+            "name": "in-step",
+            "pages": {"change_rates": [0.2] * pages, "weights": "uniform"},
+            "robots": {
+                "available": 2,
+                "access_time": {"deterministic": {"value": 1.0}},
+                "accessing": {"policy": "due", "intervals": interval},
+            },
+            "run": {"horizon": 700.0, "warmup": 300.0, "replications": 3, "seed": 2},
+        }
+    )
+    said = {(row.measure, row.subject): row for row in predict(scenario)[0]}
+    found = sim.run(scenario, engine="simpy").find("frontier_delay")
+    assert found is not None
+    wait = said["frontier_delay", None]
+    assert (wait.kind, wait.value) == ("approximation", max(0.0, pages / 2 - interval - 1.0))
+    assert wait.value == pytest.approx(found.estimate, abs=1e-9)
+    cycle = 1.0 + interval + wait.value
+    stale = 1 - (1 - math.exp(-0.2 * cycle)) / (0.2 * cycle)
+    assert said["obsolescence_rate", 0].value == pytest.approx(stale, rel=1e-12)
