@@ -31,6 +31,9 @@ _NEGLIGIBLE = 1e-280
 _UNSEEN = 1e-18
 """Probability of a number of pages that no sum shows."""
 
+_RANGE = 80.0
+"""Logarithm of a tilt times an interval, to either side, at which a page is surely where it is."""
+
 _EDGE = 1e-45
 """The same of numbers from which others follow, which then forget what is wrong there."""
 
@@ -149,10 +152,14 @@ def _weights(network: Network) -> tuple[int, Array]:
     pages = int(network.counts.sum())
     tilt = _typical_tilt(network)
     first, logs = _log_weights(network, tilt)
-    while first > 0 and logs[0] > logs.max() + np.log(_EDGE):
-        first, logs = _joined(network, first, logs, first)
-    while (last := first + len(logs) - 1) < pages and logs[-1] > logs.max() + np.log(_EDGE):
-        first, logs = _joined(network, first, logs, last)
+    known = 0
+    while len(logs) > known:
+        known = len(logs)
+        last, least = first + len(logs) - 1, logs.max() + np.log(_EDGE)
+        if first > 0 and logs[0] > least:
+            first, logs = _joined(network, first, logs, first)
+        elif last < pages and logs[-1] > least:
+            first, logs = _joined(network, first, logs, last)
     seen = np.flatnonzero(logs > logs.max() + np.log(_EDGE))
     logs = logs[seen[0] : seen[-1] + 1]
     return first + int(seen[0]), np.exp(logs - logs.max())
@@ -187,7 +194,8 @@ def _tilt_of(network: Network, number: int) -> float:
     """The tilt under which so many pages are at the robots on average."""
     pages = int(network.counts.sum())
     wanted = min(max(number, 0.5), pages - 0.5)
-    low, high = -80.0, 80.0
+    low = -_RANGE - float(np.log(network.intervals.max()))
+    high = _RANGE - float(np.log(network.intervals.min()))
     for _ in range(200):
         middle = 0.5 * (low + high)
         there = float((network.counts / (1.0 + network.intervals * np.exp(middle))).sum())
@@ -313,10 +321,11 @@ def frontier_obsolescence(
     mu, kinds = np.asarray(change_rates, dtype=float), np.asarray(kinds)
     moments = _moments_of_cycle(found, network, access)
     cycles = mu * moments[1][kinds]
+    slow = np.minimum(cycles, _SLOW)
     stale: Array = np.zeros(len(mu))
     for order in range(len(moments) - 1, 1, -1):
         term = moments[order] / moments[1] ** order / factorial(order)
-        stale += (-1.0) ** order * cycles ** (order - 1) * term[kinds]
+        stale += (-1.0) ** order * slow ** (order - 1) * term[kinds]
     fast = np.flatnonzero(cycles > _SLOW)
     exponents = mu[fast] * network.intervals[kinds[fast]] + access.exponents[fast]
     waits = _transform_of_waits(mu[fast], kinds[fast], found)

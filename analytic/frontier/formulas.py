@@ -36,6 +36,8 @@ from scenarios.page_data import due_intervals
 from scenarios.page_groups import only_sums
 from scenarios.timeline import end_of_interventions
 
+_MOST_APART = 1e8
+
 
 @premise
 def pages_fall_due(scenario: Scenario) -> str | None:
@@ -89,6 +91,16 @@ def fewer_robots(scenario: Scenario) -> str | None:
 def some_time_between(scenario: Scenario) -> str | None:
     """No page is due again at once."""
     return None if _intervals(scenario).all() else "a page is due again at once"
+
+
+@dependent
+def comparable_times(scenario: Scenario) -> str | None:
+    """Intervals and access times differ by a factor of 1e8 at most."""
+    intervals = _intervals(scenario)
+    due = intervals[np.isfinite(intervals)]
+    ratios = due / mean_time(present(access_law(scenario)))
+    within = ratios.min(initial=1.0) >= 1 / _MOST_APART and ratios.max(initial=1.0) <= _MOST_APART
+    return None if within else "intervals and access times differ by more than 1e8 times"
 
 
 @dependent
@@ -165,14 +177,15 @@ def _visits(mu: Array, intervals: Array, robots: int, law: Distribution) -> _Vis
     mean, second = moments(law)
     if isinstance(law, Deterministic) and len(kinds) == 1:
         return _in_step(mu, float(kinds[0]), robots, law)
-    network = Network(kinds, counts, robots, 1.0 / mean)
+    changes = mu * mean  # in units of an access, so that no power of a time overflows
+    network = Network(kinds / mean, counts, robots, 1.0)
     found = found_when_due(network)
-    access = exponential_access(mu, 1.0 / mean)
+    access = exponential_access(changes, 1.0)
     if exponential_rate(law) is None:
-        found = with_other_accesses(found, network, time_until_first(law, robots))
-        access = Access(log_transform(law, mu), (1.0, mean, second))
-    waits = mean_waits(found)[of_page]
-    stale = frontier_obsolescence(mu, of_page, found, network, access)
+        found = with_other_accesses(found, network, time_until_first(law, robots) / mean)
+        access = Access(log_transform(law, mu), (1.0, 1.0, second / mean**2))
+    waits = mean_waits(found)[of_page] * mean
+    stale = frontier_obsolescence(changes, of_page, found, network, access)
     return _Visits(waits, 1.0 / (intervals + waits + mean), stale)
 
 
@@ -324,7 +337,7 @@ _FALLING_DUE = (
     every_access_delivers,
     no_host_spacing,
 )
-_WAITING = (*_FALLING_DUE, first_due_first, fewer_robots, some_time_between)
+_WAITING = (*_FALLING_DUE, first_due_first, fewer_robots, some_time_between, comparable_times)
 
 FORMULAS: tuple[Formula, ...] = (
     Formula(

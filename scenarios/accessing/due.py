@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from scenarios.accessing.policy import Policy
-from scenarios.base import ByType, NonNegative, OneKey, Positive
+from scenarios.base import LARGEST, ByType, NonNegative, OneKey, Positive
 from scenarios.columns import Column
 from scenarios.errors import refused
 
-Interval = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=True)]
+
+def _finite_or_never(interval: float) -> float:
+    if LARGEST < interval < math.inf:
+        raise refused(f"must be <= {LARGEST:g}, or inf: never")
+    return interval
+
+
+Interval = Annotated[
+    float, Field(strict=True, ge=0, allow_inf_nan=True), AfterValidator(_finite_or_never)
+]
 """A time; inf: never."""
 
 

@@ -168,6 +168,28 @@ def test_what_waits_and_what_works_follow_from_the_waits_of_all() -> None:
     assert found.waiting > network.robots
 
 
+@pytest.mark.parametrize("interval", [1e-8, 1e-3, 1e3, 1e8])
+def test_long_and_short_intervals_are_answered(interval: float) -> None:
+    """Of pages that hardly ever fall due nobody waits; of those due at once all but one do."""
+    (wait, *_) = waits_of([interval] * 5, 1)
+    assert wait == pytest.approx(4.0 if interval < 1 else 0.0, abs=0.01)
+
+
+@pytest.mark.parametrize("interval", [1e-300, 1e-20, 1e20, 1e99])
+def test_others_are_refused_with_a_reason(interval: float) -> None:
+    scenario = scenario_from(FRONTIER).with_("robots.accessing.intervals", interval)
+    assert predict(scenario)[0] == []
+    (said,) = [each.reasons for each in predict(scenario)[1] if "closed" in each.source]
+    assert "intervals and access times differ by more than 1e8 times" in said
+
+
+def test_change_rates_of_any_size_and_other_units_lose_nothing() -> None:
+    law = Exponential(mean=1e60)
+    stale = closed_network_obsolescence([1e-90, 1e-60, 1e90], [2e60] * 3, 1, law)
+    assert stale[2] == pytest.approx(1.0)
+    assert 0 < stale[0] < 1e-28
+
+
 def test_a_robot_for_each_page_is_the_limit() -> None:
     law = Exponential(mean=1.0)
     alone = alone_obsolescence(CHANGES, INTERVALS, law)
