@@ -36,6 +36,9 @@ from scenarios.page_data import due_intervals
 from scenarios.page_groups import only_sums
 from scenarios.timeline import end_of_interventions
 
+_LONGEST = 1e8
+"""Intervals up to which, in accesses, the sums of the closed network are known to be exact."""
+
 
 @premise
 def pages_fall_due(scenario: Scenario) -> str | None:
@@ -88,7 +91,13 @@ def fewer_robots(scenario: Scenario) -> str | None:
 @dependent
 def some_time_between(scenario: Scenario) -> str | None:
     """No page is due again at once."""
-    return None if _intervals(scenario).all() else "a page is due again at once"
+    intervals = _intervals(scenario)
+    if not intervals.all():
+        return "a page is due again at once"
+    shares = intervals[np.isfinite(intervals)] / page_conditions.time_per_access(scenario)
+    extreme = shares.min(initial=1.0) < 1.0 / _LONGEST or shares.max(initial=1.0) > _LONGEST
+    reason = f"an interval is more than {_LONGEST:g} times as long or short as an access"
+    return reason if extreme else None
 
 
 @dependent

@@ -355,3 +355,9 @@ def test_constant_accesses_at_one_interval_take_turns(interval: float, pages: in
     cycle = 1.0 + interval + wait.value
     stale = 1 - (1 - math.exp(-0.2 * cycle)) / (0.2 * cycle)
     assert said["obsolescence_rate", 0].value == pytest.approx(stale, rel=1e-12)
+
+
+@pytest.mark.parametrize("interval", [1e-300, 1e300])
+def test_intervals_out_of_all_proportion_have_no_formula(interval: float) -> None:
+    scenario = scenario_from(FRONTIER).with_("robots.accessing.intervals", interval)
+    assert predict(scenario)[0] == []
