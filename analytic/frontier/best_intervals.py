@@ -10,8 +10,9 @@ from analytic.frontier.formulas import FORMULAS
 from analytic.index.conditions import never_resting
 from analytic.index.formula import Kind
 from analytic.index.optimum import NoOptimumError, Optimum
-from analytic.index.page_conditions import accessed_pages, time_per_access
+from analytic.index.page_conditions import access_law, accessed_pages, time_per_access
 from analytic.machinery.active_robots import most_active
+from analytic.machinery.transforms import mean_time
 from analytic.page_refresh import (
     FrequencySearch,
     capped_shares,
@@ -25,6 +26,7 @@ from scenarios.laws import Deterministic
 from scenarios.model import present
 from scenarios.page_data import page_names
 
+_ACCESSES = "accesses per unit time"
 _KEYS = ("robots.accessing.intervals", "robots.accessing.budget")
 
 
@@ -61,7 +63,8 @@ def optimal_intervals(scenario: Scenario) -> Optimum:
     )
     changes = {_KEYS[0]: intervals.tolist(), _KEYS[1]: None}
     decided = scenario.with_(changes)
-    cost, kind = _cost(decided)
+    best, kind = _worth(decided)
+    cost = best["cost"]
     notes = ["access times are not exponential: the cost is near"] * (kind == "approximation")
     notes += notes_on_unaccessed(mu, c, shares, page_names(present(scenario.pages)))
     if given is not None and 1.0 / given < time:
@@ -74,7 +77,7 @@ def optimal_intervals(scenario: Scenario) -> Optimum:
         lower_bound=in_time_bound(mu, c, pace, *limits),
         decision={"intervals": intervals.tolist()},
         changes=changes,
-        table=[*_as_given(scenario), {"intervals": "optimal", "cost": cost}],
+        table=[*_as_given(scenario), {"intervals": "optimal", **best}],
         notes=notes,
         search=FrequencySearch(mu, c, shares, scenario.time_unit),
         kind=kind,
@@ -82,10 +85,10 @@ def optimal_intervals(scenario: Scenario) -> Optimum:
 
 
 def _as_given(scenario: Scenario) -> list[dict[str, Any]]:
-    """A row with the cost of the intervals of the file, where it has some."""
+    """A row with the worth of the intervals of the file, where it has some."""
     if present(scenario.model.frontier).policy.unresolved:
         return []
-    return [{"intervals": "as given", "cost": _cost(scenario)[0]}]
+    return [{"intervals": "as given", **_worth(scenario)[0]}]
 
 
 def _intervals(shares: Array, pace: float, access: float) -> Array:
@@ -95,14 +98,14 @@ def _intervals(shares: Array, pace: float, access: float) -> Array:
     return intervals
 
 
-def _cost(scenario: Scenario) -> tuple[float | None, Kind]:
-    """The weighted obsolescence that a formula gives, and whether it is exact."""
+def _worth(scenario: Scenario) -> tuple[dict[str, float | None], Kind]:
+    """The weighted obsolescence and the accesses that a formula gives, and whether it is exact."""
     for formula in FORMULAS:
         if formula.reason_against(scenario) is None:
-            values = formula.evaluate(scenario)
-            found = next(each for name, _, each in values if name == "weighted_obsolescence")
-            return found, formula.kind
-    return None, "exact"
+            found = {name: each for name, page, each in formula.evaluate(scenario) if page is None}
+            accesses = found["busy_robots"] / mean_time(present(access_law(scenario)))
+            return {"cost": found["weighted_obsolescence"], _ACCESSES: accesses}, formula.kind
+    return {"cost": None, _ACCESSES: None}, "exact"
 
 
 def _why_none(scenario: Scenario) -> str:

@@ -28,7 +28,7 @@ access_time = {{ exponential = {{ mean = 2.0 }} }}    # of one fetch; other laws
 
 _ACCESSING = """
 [robots.accessing]      # which page is fetched next
-policy = "randomized"   # or round-robin, golden-ratio, whittle, …
+policy = "randomized"   # or round-robin, golden-ratio, whittle, due, …
 frequencies = "uniform" # share of the fetches that each page gets; or "change-rate", or a list
 """
 

@@ -71,8 +71,12 @@ def test_the_decision_is_what_resolve_puts_into_the_file() -> None:
 
 def test_what_is_given_stands_beside_what_is_best() -> None:
     given = scenario_from(PAGES).with_("robots.accessing.intervals", 2.0)
-    as_given, best = (row["cost"] for row in optimize(given, "frequencies").table)
-    assert best < as_given
+    as_given, best = optimize(given, "frequencies").table
+    assert best["cost"] < as_given["cost"]
+    rows = analytic.predict(given)[0]
+    accesses = sum(row.value for row in rows if row.measure == "crawl_rate")
+    assert as_given["accesses per unit time"] == pytest.approx(accesses)
+    assert best["accesses per unit time"] > accesses
 
 
 def test_a_page_that_is_best_never_accessed_is_never_due_and_named() -> None:
