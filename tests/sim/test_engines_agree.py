@@ -258,7 +258,7 @@ def test_every_kind_of_queue(name: str) -> None:
     assert_same_path(EVERY_KIND[name])
 
 
-@pytest.mark.by_day(every=7, besides=("cold-start", "shops-at-dawn"))
+@pytest.mark.by_day(every=7, besides=("back-off", "cold-start", "shops-at-dawn"))
 @pytest.mark.parametrize("name", library_names())
 def test_every_scenario_of_the_library(name: str) -> None:
     assert_same_path(shortened(analytic.resolve(load(name))))
@@ -388,6 +388,7 @@ FRONTIERS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.by_day(every=2)
 @pytest.mark.parametrize("changes", FRONTIERS.values(), ids=FRONTIERS)
 def test_every_kind_of_frontier(changes: dict[str, Any]) -> None:
     frontier = scenario_from(FRONTIER)

@@ -103,7 +103,7 @@ def test_every_policy_respects_every_host(policy: str, robots: int) -> None:
 
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(
-    st.sampled_from([*POLICIES]),
+    st.sampled_from([each for each in POLICIES if each != "due"]),  # `frontiers()` has hosts
     st.sampled_from(LAWS),
     st.integers(1, 4),
     st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.7]), min_size=3, max_size=3),

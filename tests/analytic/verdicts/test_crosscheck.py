@@ -514,6 +514,7 @@ def shortened(scenario: Scenario) -> Scenario:
 @pytest.mark.by_day(
     every=15,
     besides=(
+        "back-off",
         "cold-start",
         "failing-pool",
         "indexer-outage",
