@@ -281,7 +281,12 @@ def caught_up_of(scenario: Scenario) -> float | None:
 
 
 def with_caught_up(scenario: Scenario) -> Scenario:
-    """The scenario that says how many pages may wait, where interventions end and it is known."""
+    """The scenario that says how many pages may wait, where interventions end and it is known.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
     frontier = scenario.model.frontier
     asked = frontier is not None and frontier.policy.caught_up is None
     if not asked or end_of_interventions(scenario) is None:
