@@ -40,7 +40,6 @@ class Frontier:
         followed: int,
     ) -> None:
         self._given = given
-        self._order = given.order
         self._caught_up = math.inf
         self._intervals = intervals
         self._priorities = priorities
@@ -67,7 +66,7 @@ class Frontier:
     def take(self, now: float) -> int:
         """The page of the access that begins now; -1 where no page may be accessed."""
         free = (page for page in self._due if self._may_start(now, page))
-        if self._order == rules.FIRST_DUE:
+        if self._given.order == rules.FIRST_DUE:
             page = next(free, -1)
         else:
             page = max(free, key=lambda each: self._urgency(now, each), default=-1)
@@ -89,7 +88,9 @@ class Frontier:
 
     def _urgency(self, now: float, page: int) -> float:
         overdue = now - self._due[page]
-        return rules.urgency(self._order, overdue, self._intervals[page], self._priorities[page])
+        return rules.urgency(
+            self._given.order, overdue, self._intervals[page], self._priorities[page]
+        )
 
     def _start(self, now: float, page: int) -> None:
         self._count(now)

@@ -168,7 +168,7 @@ def dispatch(world: World, frontier: Frontier | None, now: float) -> None:
     robots = world.robots
     active = robots.active_at[world.buffer.state.level]
     place, robot = first_alarm(robots.idle)
-    while place < active:
+    while rules.is_heard(place, active):
         page = take_due(frontier, world.hosts, now)
         if page < 0:
             return
