@@ -135,7 +135,7 @@ def threshold_robots(level: int, robots: Sequence[int], at: Sequence[int]) -> in
     return robots[len(at)]
 
 
-def is_heard(place: int, active: int) -> bool:
+def is_heard(place: float, active: int) -> bool:
     """Whether a robot is active, by its place in the order of activation."""
     return place < active
 
