@@ -235,6 +235,18 @@ _ALL = (
         page_sums=lambda s: s.ages,
     ),
     _row(
+        "time_to_refresh",
+        "mean time from the change that puts the searchable copy out of date until one can be "
+        "searched that holds it",
+        subject="page",
+        unit="time",
+        pages=lambda p: (
+            {None: p.refresh_time.sum(axis=1) / p.refreshes.sum(axis=1)}
+            | dict(enumerate((p.refresh_time / p.refreshes).T))
+        ),
+        page_sums=lambda s: s.times_to_refresh,
+    ),
+    _row(
         "stale_answer_probability",
         "fraction of client queries answered from an out-of-date copy",
         clients=lambda c: c.stale / c.queries,

@@ -302,6 +302,20 @@ class Buffer(Section):
         return self
 
 
+class Index(Section):
+    """What clients search: it takes in what was indexed at regular times."""
+
+    commit_interval: Positive
+    phase: NonNegative | None = None
+
+    @model_validator(mode="after")
+    def _valid(self) -> Index:
+        if self.phase is not None and self.phase >= self.commit_interval:
+            allowed = f"must be below commit_interval, {self.commit_interval:g}"
+            raise refused(allowed, key="phase", value=self.phase)
+        return self
+
+
 class Clients(Section):
     """Users of the index, who query pages by weight."""
 
@@ -628,6 +642,7 @@ class System(Section):
     robots: Robots | None = None
     activation: Activation | None = None
     buffer: Buffer | None = None
+    index: Index | None = None
     clients: Clients | None = None
     source: Source | None = None
     sources: Annotated[tuple[Source, ...], Field(min_length=1)] | None = None

@@ -19,6 +19,7 @@ from scenarios.fleet import order_of_activation
 from scenarios.laws import Exponential, PhaseType
 from scenarios.model import (
     Backoff,
+    Commits,
     Failing,
     FrontierOrder,
     Gaps,
@@ -127,6 +128,20 @@ def first_due(scenario: Scenario, stream: np.random.Generator) -> Array:
     parts = stream.random(len(intervals)) if frontier.is_spread else np.zeros(len(intervals))
     times: Array = np.where(np.isinf(intervals), np.inf, parts * np.minimum(intervals, LARGEST))
     return times
+
+
+def first_commit(commits: Commits, stream: np.random.Generator) -> float:
+    """When the index commits for the first time.
+
+    Parameters
+    ----------
+    commits : Commits
+    stream : Generator
+        The stream "commit", from which a phase that is not given is drawn.
+    """
+    if commits.phase is not None:
+        return commits.phase
+    return float(stream.random()) * commits.interval
 
 
 def pages_of_frontier(scenario: Scenario) -> int:

@@ -35,6 +35,7 @@ from sim.engine_inputs import (
     buffer_flags,
     due_rules,
     end_of_run,
+    first_commit,
     first_due,
     horizon_octave,
     laws_of_robots,
@@ -227,7 +228,16 @@ class SearchEngine:
         if section is None:
             return None
         rates = change_rates(section).tolist()
-        return Pages(rates, self._stream("change"), self._ends["change_factor"])
+        changes = self._stream("change"), self._ends["change_factor"]
+        return Pages(rates, *changes, self._commits())
+
+    def _commits(self) -> Callable[[float], float] | None:
+        """When what is indexed at a time can be searched; None: at once."""
+        commits = self._scenario.model.commits
+        if commits is None:
+            return None
+        phase = first_commit(commits, self._stream("commit"))
+        return lambda now: rules.next_commit(now, commits.interval, phase)
 
     def _all_changes(self) -> PageChanges | None:
         section = self._scenario.pages

@@ -84,7 +84,8 @@ class Blueprint:
 
     def _find_whether_refreshed(self) -> bool:
         plain = self._robots.host_spacing is None and not self._may_fail
-        plain = plain and self.scenario.model.frontier is None
+        model = self.scenario.model
+        plain = plain and model.frontier is None and model.commits is None
         return self.scenario.buffer is None and len(self.heard) == 1 and plain
 
     def _find_whether_queue(self) -> bool:

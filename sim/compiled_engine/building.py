@@ -40,6 +40,7 @@ from sim.compiled_engine.world import (
     SWITCHED,
     Buffer,
     Clients,
+    Commits,
     Course,
     Laws,
     Pages,
@@ -78,11 +79,24 @@ _REFRESHED = [
     ("mean_change", np.float64),
     ("stale_time", np.float64),
     ("deliveries", np.int64),
+    ("refreshes", np.int64),
+    ("refresh_time", np.float64),
 ]
 _REFRESHED_PAGE = np.dtype(_REFRESHED)
 """A page whose copies go straight to the index, one after the other."""
 
-_PAGE = np.dtype([*_REFRESHED, ("next_change", np.float64), ("newest", np.int64)])
+_PAGE = np.dtype(
+    [
+        *_REFRESHED,
+        ("next_change", np.float64),
+        ("unseen_from", np.float64),
+        ("newest", np.int64),
+    ]
+)
+
+_UNCOMMITTED = np.dtype(
+    [("until", np.float64), ("stale_from", np.float64), ("delivered", np.float64)]
+)
 
 _AGE = np.dtype([("delivered", np.float64), ("since", np.float64), ("time", np.float64)])
 
@@ -268,7 +282,17 @@ def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
     age = np.zeros(len(rates) if scenario.buffer else 0, _AGE)
     state = record(known=section is not None, copies=0, used=0, window_start=0.0)
     views = page.view(np.recarray), age.view(np.recarray)
-    return Pages(state, *views, np.zeros(0, dtype=np.int64))
+    return Pages(state, *views, np.zeros(0, dtype=np.int64), _commits(scenario))
+
+
+def _commits(scenario: Scenario) -> Commits | None:
+    """Before any copy is indexed; None where it can be searched at once."""
+    commits = scenario.model.commits
+    if commits is None or scenario.pages is None:
+        return None
+    uncommitted = np.zeros(scenario.pages.count, _UNCOMMITTED)
+    uncommitted["until"] = np.inf
+    return Commits(commits.interval, np.zeros(1), uncommitted.view(np.recarray))
 
 
 def _robots(scenario: Scenario, heard: Mapping[int, int]) -> Robots:

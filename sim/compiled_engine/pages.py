@@ -9,7 +9,7 @@ import numpy as np
 from sim import rules
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.speeds import next_change
-from sim.compiled_engine.world import Course, Pages, World
+from sim.compiled_engine.world import Commits, Course, Pages, World
 
 
 @inner
@@ -36,6 +36,7 @@ def deliver_copy(world: World, change: Any, now: float, index: int, load: Any) -
     load.page = index
     load.number = pages.state.copies
     load.stale_from = page.next_change
+    load.entered = now
     pages.state.copies += 1
 
 
@@ -48,15 +49,56 @@ def change_after(course: Course | None, change: Any, now: float, mean: float) ->
 
 
 @inner
-def index_copy(pages: Pages, now: float, copy: Any) -> None:
+def index_copy(pages: Pages, commits: Commits | None, now: float, copy: Any) -> None:
     """The indexing of a copy ends; an older copy never overwrites a newer one."""
     page = pages.page[copy.page]
     if copy.number < page.newest:
         return
     page.newest = copy.number
-    if copy.stale_from > now:
+    if commits is None:
+        make_searchable(pages, copy.page, now, copy.stale_from, copy.entered)
+    else:
+        commit(pages, commits, copy.page, now)
+        waiting = commits.uncommitted[copy.page]
+        waiting.until = rules.next_commit(now, commits.interval, commits.phase[0])
+        waiting.stale_from = copy.stale_from
+        waiting.delivered = copy.entered
+
+
+@inner
+def commit(pages: Pages, commits: Commits | None, index: int, now: float) -> None:
+    """Make up for a commit that has been since a copy of the page was indexed."""
+    if commits is None:
+        return
+    waiting = commits.uncommitted[index]
+    if waiting.until <= now:
+        make_searchable(pages, index, waiting.until, waiting.stale_from, waiting.delivered)
+        waiting.until = np.inf
+
+
+@inner
+def make_searchable(
+    pages: Pages, index: int, now: float, stale_from: float, delivered: float
+) -> None:
+    """A copy that is out of date by now leaves the page as stale as it was."""
+    page = pages.page[index]
+    if len(pages.age) > 0:
+        grow_older(pages.age[index], now)
+        pages.age[index].delivered = delivered
+    if rules.holds_change(stale_from, delivered, page.unseen_from):
+        page.refreshes += 1
+        page.refresh_time += now - page.unseen_from
+        page.unseen_from = stale_from
+    if stale_from > now:
         close(pages, page, now)
-        page.stale_from = copy.stale_from
+        page.stale_from = stale_from
+
+
+@inner
+def is_stale(pages: Pages, commits: Commits | None, index: int, now: float) -> bool:
+    """Whether the copy of a page in the index is out of date."""
+    commit(pages, commits, index, now)
+    return pages.page[index].stale_from <= now
 
 
 @inner
@@ -67,15 +109,6 @@ def grow_older(age: Any, now: float) -> None:
 
 
 @inner
-def renew(pages: Pages, now: float, copy: Any) -> None:
-    """A copy from the buffer is about to be indexed: unless it is an older one, ages drop."""
-    if copy.number >= pages.page[copy.page].newest:
-        age = pages.age[copy.page]
-        grow_older(age, now)
-        age.delivered = copy.entered
-
-
-@inner
 def close(pages: Pages, page: Any, now: float) -> None:
     """Count the time since the copy of a page went out of date."""
     if page.stale_from < now:
@@ -83,12 +116,15 @@ def close(pages: Pages, page: Any, now: float) -> None:
 
 
 @inner
-def end_warmup_of_pages(pages: Pages, now: float) -> None:
+def end_warmup_of_pages(pages: Pages, commits: Commits | None, now: float) -> None:
     """Forget what was counted so far: the warm-up is over."""
-    pages.state.window_start = now
     for index in range(len(pages.page)):
+        commit(pages, commits, index, now)
         pages.page[index].deliveries = 0
         pages.page[index].stale_time = 0.0
+        pages.page[index].refreshes = 0
+        pages.page[index].refresh_time = 0.0
+    pages.state.window_start = now
     for index in range(len(pages.age)):
         pages.age[index].since = now
         pages.age[index].time = 0.0

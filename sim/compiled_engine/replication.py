@@ -24,7 +24,7 @@ from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.world import Buffer, Course, World
 from sim.draws import drawn_phase
-from sim.engine_inputs import end_of_run, first_due
+from sim.engine_inputs import end_of_run, first_commit, first_due
 from sim.environment import Path, draw_path
 from sim.law_counter import laws_tally
 from sim.sojourn_times import sojourns_tally
@@ -81,6 +81,10 @@ class Replication:
         if self._world.frontier is not None:
             due = first_due(scenario, self._streams.stream("due"))
             self._world.frontier.calendar.time[: len(due)] = due
+        commits = scenario.model.commits
+        if commits is not None and self._world.pages.commits is not None:
+            phase_of_commits = self._world.pages.commits.phase
+            phase_of_commits[0] = first_commit(commits, self._streams.stream("commit"))
         if robots is not None and robots.deliveries is not None:
             phase = drawn_phase(self._blueprint.law_of_first_phase, self._delivery)
             begin_in_phase(self._world.robots, phase)
@@ -135,7 +139,8 @@ class Replication:
         window = end_of_run(scenario) - scenario.run.warmup
         queries, page, age = world.clients.state, world.pages.page, world.pages.age
         clients = ClientsTally(int(queries.queries), int(queries.stale))
-        pages = PagesTally(np.array(page.deliveries), np.array(page.stale_time))
+        counted = (page.deliveries, page.stale_time, page.refreshes, page.refresh_time)
+        pages = PagesTally(*map(np.array, counted))
         observed = scenario.run.observe is not None
         return Tally(
             window=window,

@@ -137,12 +137,18 @@ def single_pages(totals: Totals, part: str) -> SimpleNamespace:
     return counted
 
 
+_OF_SINGLE_PAGES = (
+    *("stale_shares", "crawl_rates", "crawl_frequencies", "ages"),
+    "times_to_refresh",
+)
+
+
 def _of_page_sums(part: Part, window: Array, pages: Pages) -> SimpleNamespace:
     """Sums over all pages and, of many, those of each group, some single pages, and quantiles."""
     sums = SimpleNamespace(
         window=window,
         weighted_stale_time=part["weighted_stale_time"],
-        **dict.fromkeys(("stale_shares", "crawl_rates", "crawl_frequencies", "ages")),
+        **dict.fromkeys(_OF_SINGLE_PAGES),
         weighted_shares={},
     )
     if not part["group_stale_time"].shape[1]:
@@ -172,6 +178,10 @@ def _of_page_sums(part: Part, window: Array, pages: Pages) -> SimpleNamespace:
     )
     sums.crawl_frequencies = by_subject(
         part["group_deliveries"] / accesses, part["followed_deliveries"] / accesses
+    )
+    sums.times_to_refresh = {None: part["refresh_time"] / part["refreshes"]} | by_subject(
+        part["group_refresh_time"] / part["group_refreshes"],
+        part["followed_refresh_time"] / part["followed_refreshes"],
     )
     if part["group_age_time"].shape[1]:
         sums.ages = by_subject(
