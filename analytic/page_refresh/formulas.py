@@ -17,7 +17,7 @@ from analytic.index.page_conditions import (
     is_planned,
     law_between_accesses,
 )
-from analytic.index.page_rows import page_rows
+from analytic.index.page_rows import freshness_rows, page_rows
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.transforms import log_transform, mean_time
 from analytic.page_refresh.golden import (
@@ -45,7 +45,6 @@ from analytic.page_refresh.obsolescence import (
     robots_in_step_obsolescence,
     sequence_obsolescence,
     spaced_obsolescence,
-    stale_answers,
 )
 from analytic.page_refresh.optimum import (
     best_random_shares,
@@ -115,15 +114,13 @@ def _several_robots(scenario: Scenario) -> Values:
 
 
 def freshness_measures(scenario: Scenario, weights: Array, obsolescence: Array) -> Values:
-    """What follows from the obsolescence rate of every page."""
-    total = float(weights @ obsolescence)
-    yield "weighted_obsolescence", None, total
-    yield from page_rows(scenario, "obsolescence_rate", obsolescence)
-    if scenario.clients is not None and weights.any():
-        yield "stale_answer_probability", None, stale_answers(obsolescence, weights)
+    """What follows from the obsolescence rate of every page, costs included."""
+    yield from freshness_rows(scenario, weights, obsolescence)
     costs = scenario.prices
     if costs.model_fields_set:
-        cost = costs.staleness * total + costs.robots * most_active(scenario)
+        cost = costs.staleness * float(weights @ obsolescence) + costs.robots * most_active(
+            scenario
+        )
         yield "control_cost", None, cost
 
 

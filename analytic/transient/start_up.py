@@ -82,6 +82,7 @@ _STALENESS = (
     "index_age",
     "weighted_obsolescence",
     "stale_answer_probability",
+    "time_to_refresh",
 )
 _OF_PAGES = (*_STALENESS, "control_cost")
 
@@ -102,10 +103,11 @@ _ONLY_LOWERED = (
     "weighted_obsolescence",
     "stale_answer_probability",
     "index_age",
+    "time_to_refresh",
 )
 """An empty buffer and fresh copies lose nothing, keep nobody waiting, and are not out of date."""
 
-_OF_A_PAGE = ("obsolescence_rate", "index_age")
+_OF_A_PAGE = ("obsolescence_rate", "index_age", "time_to_refresh")
 
 
 class WarmUpNeed(NamedTuple):

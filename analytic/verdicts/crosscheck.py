@@ -66,7 +66,10 @@ ROUNDING = 1e-12
 _SAME = 1e-9
 """Predictions of the same number that differ by less are one prediction of the family."""
 
-_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
+_PAGE_MEASURES = (
+    *("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age"),
+    "time_to_refresh",
+)
 _OF_NO_RUN = ("recovery_time",)
 """Measures that are predicted, and not estimated: the run may end before."""
 

@@ -167,7 +167,7 @@ def complete_service(world: World, service: Any, now: float) -> None:
     served = items[slot_of_server(buffer, server)]
     end(buffer, rules.SERVED, now - served.entered)
     if world.pages.state.known:
-        index_copy(world.pages, world.pages.commits, now, served)
+        index_copy(world.pages, now, served)
     change_level(buffer, now, -1)
     if state.oldest == NONE:
         set_alarm(world.service.ends, server, np.inf)

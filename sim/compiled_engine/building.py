@@ -40,7 +40,6 @@ from sim.compiled_engine.world import (
     SWITCHED,
     Buffer,
     Clients,
-    Commits,
     Course,
     Laws,
     Pages,
@@ -282,17 +281,15 @@ def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
     age = np.zeros(len(rates) if scenario.buffer else 0, _AGE)
     state = record(known=section is not None, copies=0, used=0, window_start=0.0)
     views = page.view(np.recarray), age.view(np.recarray)
-    return Pages(state, *views, np.zeros(0, dtype=np.int64), _commits(scenario))
+    return Pages(state, *views, np.zeros(0, dtype=np.int64), *_commits(scenario))
 
 
-def _commits(scenario: Scenario) -> Commits | None:
-    """Before any copy is indexed; None where it can be searched at once."""
-    commits = scenario.model.commits
-    if commits is None or scenario.pages is None:
-        return None
-    uncommitted = np.zeros(scenario.pages.count, _UNCOMMITTED)
-    uncommitted["until"] = np.inf
-    return Commits(commits.interval, np.zeros(1), uncommitted.view(np.recarray))
+def _commits(scenario: Scenario) -> tuple[Any, Any]:
+    """Before the phase of the commits is drawn and any copy is indexed."""
+    commits, section = scenario.model.commits, scenario.pages
+    uncommitted = np.recarray(section.count if commits and section else 0, _UNCOMMITTED)
+    uncommitted.until = np.inf
+    return record(interval=commits.interval if commits else 0.0, phase=0.0), uncommitted
 
 
 def _robots(scenario: Scenario, heard: Mapping[int, int]) -> Robots:

@@ -44,7 +44,7 @@ def observe(world: World, course: Course | None, now: float) -> None:
     followed = course.stale.shape[1]
     weight = 0.0
     for page in range(len(world.pages.page)):
-        if is_stale(world.pages, world.pages.commits, page, now):
+        if is_stale(world.pages, page, now):
             weight += course.weights[page]
             if followed > 0:
                 course.stale[index, page] = True

@@ -241,7 +241,7 @@ def answer(world: World, query: Any, now: float) -> None:
     clients = world.clients
     page = rules.pick_of_many(clients.cumulative, query.random())
     clients.state.queries += 1
-    if is_stale(world.pages, world.pages.commits, page, now):
+    if is_stale(world.pages, page, now):
         clients.state.stale += 1
     gap = rules.draw_exponential(query, clients.state.mean_gap)
     clients.state.next = next_query(world.course, now, gap)
@@ -260,7 +260,7 @@ def end_warmup(world: World, now: float) -> None:
     if world.buffer.fixed.exists:
         end_warmup_of_buffer(world.buffer, world.service, now)
     if world.pages.state.known:
-        end_warmup_of_pages(world.pages, world.pages.commits, now)
+        end_warmup_of_pages(world.pages, now)
     end_warmup_of_frontier(world.frontier, now)
     world.clients.state.queries = 0
     world.clients.state.stale = 0
@@ -274,7 +274,7 @@ def finish(world: World) -> None:
     count_robots(world, world.course, now)
     finish_frontier(world.frontier, now)
     for index in range(len(world.pages.page)):
-        commit(world.pages, world.pages.commits, index, now)
+        commit(world.pages, index, now)
         close(world.pages, world.pages.page[index], now)
     for index in range(len(world.pages.age)):
         grow_older(world.pages.age[index], now)

@@ -9,7 +9,7 @@ import numpy as np
 from sim import rules
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.speeds import next_change
-from sim.compiled_engine.world import Commits, Course, Pages, World
+from sim.compiled_engine.world import Course, Pages, World
 
 
 @inner
@@ -49,28 +49,29 @@ def change_after(course: Course | None, change: Any, now: float, mean: float) ->
 
 
 @inner
-def index_copy(pages: Pages, commits: Commits | None, now: float, copy: Any) -> None:
+def index_copy(pages: Pages, now: float, copy: Any) -> None:
     """The indexing of a copy ends; an older copy never overwrites a newer one."""
     page = pages.page[copy.page]
     if copy.number < page.newest:
         return
     page.newest = copy.number
-    if commits is None:
+    if len(pages.uncommitted) == 0:
         make_searchable(pages, copy.page, now, copy.stale_from, copy.entered)
     else:
-        commit(pages, commits, copy.page, now)
-        waiting = commits.uncommitted[copy.page]
-        waiting.until = rules.next_commit(now, commits.interval, commits.phase[0])
+        commit(pages, copy.page, now)
+        waiting = pages.uncommitted[copy.page]
+        commits = pages.commits
+        waiting.until = rules.next_commit(now, commits.interval, commits.phase)
         waiting.stale_from = copy.stale_from
         waiting.delivered = copy.entered
 
 
 @inner
-def commit(pages: Pages, commits: Commits | None, index: int, now: float) -> None:
+def commit(pages: Pages, index: int, now: float) -> None:
     """Make up for a commit that has been since a copy of the page was indexed."""
-    if commits is None:
+    if len(pages.uncommitted) == 0:
         return
-    waiting = commits.uncommitted[index]
+    waiting = pages.uncommitted[index]
     if waiting.until <= now:
         make_searchable(pages, index, waiting.until, waiting.stale_from, waiting.delivered)
         waiting.until = np.inf
@@ -95,9 +96,9 @@ def make_searchable(
 
 
 @inner
-def is_stale(pages: Pages, commits: Commits | None, index: int, now: float) -> bool:
+def is_stale(pages: Pages, index: int, now: float) -> bool:
     """Whether the copy of a page in the index is out of date."""
-    commit(pages, commits, index, now)
+    commit(pages, index, now)
     return pages.page[index].stale_from <= now
 
 
@@ -116,10 +117,10 @@ def close(pages: Pages, page: Any, now: float) -> None:
 
 
 @inner
-def end_warmup_of_pages(pages: Pages, commits: Commits | None, now: float) -> None:
+def end_warmup_of_pages(pages: Pages, now: float) -> None:
     """Forget what was counted so far: the warm-up is over."""
     for index in range(len(pages.page)):
-        commit(pages, commits, index, now)
+        commit(pages, index, now)
         pages.page[index].deliveries = 0
         pages.page[index].stale_time = 0.0
         pages.page[index].refreshes = 0

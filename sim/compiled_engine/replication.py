@@ -82,9 +82,9 @@ class Replication:
             due = first_due(scenario, self._streams.stream("due"))
             self._world.frontier.calendar.time[: len(due)] = due
         commits = scenario.model.commits
-        if commits is not None and self._world.pages.commits is not None:
-            phase_of_commits = self._world.pages.commits.phase
-            phase_of_commits[0] = first_commit(commits, self._streams.stream("commit"))
+        if commits is not None:
+            first = first_commit(commits, self._streams.stream("commit"))
+            self._world.pages.commits.phase = first
         if robots is not None and robots.deliveries is not None:
             phase = drawn_phase(self._blueprint.law_of_first_phase, self._delivery)
             begin_in_phase(self._world.robots, phase)

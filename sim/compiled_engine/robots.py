@@ -54,7 +54,7 @@ def hand_over(world: World, service: Any, now: float, pages: int) -> None:
         deliver(world, service, now, pages)
     else:
         for number in range(pages):
-            index_copy(world.pages, world.pages.commits, now, world.buffer.load[number])
+            index_copy(world.pages, now, world.buffer.load[number])
 
 
 @inner

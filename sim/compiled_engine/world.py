@@ -125,26 +125,6 @@ class Buffer(NamedTuple):
     laws: Laws | None
 
 
-class Commits(NamedTuple):
-    """Of the index.
-
-    Attributes
-    ----------
-    interval : float
-        From one commit to the next.
-    phase : ndarray of float, shape (1,)
-        Time of the first one.
-    uncommitted : record array, shape (pages,)
-        Of the newest copy that was indexed since the last commit, where there is one: `until` when
-        it cannot be searched (inf: there is none), from when on it is out of date (`stale_from`),
-        and when it was `delivered`.
-    """
-
-    interval: float
-    phase: Any
-    uncommitted: Any
-
-
 class Pages(NamedTuple):
     """The pages and their copies in the index; no entries where there are no pages.
 
@@ -159,15 +139,20 @@ class Pages(NamedTuple):
         Of the copies in the index; no entries without a buffer.
     sequence : ndarray of int, shape (block,)
         The pages to access next, in their order.
-    commits : Commits or None
-        None where copies can be searched at once; kernels are then compiled without it.
+    commits : record
+        `interval` from one commit of the index to the next, and the `phase` of the first.
+    uncommitted : record array, shape (pages,)
+        Of the newest copy that was indexed since the last commit, where there is one: `until` when
+        it cannot be searched (inf: there is none), from when on it is out of date (`stale_from`),
+        and when it was `delivered`. No entries where copies can be searched at once.
     """
 
     state: Any
     page: Any
     age: Any
     sequence: Any
-    commits: Commits | None
+    commits: Any
+    uncommitted: Any
 
 
 class Robots(NamedTuple):
