@@ -240,10 +240,7 @@ _ALL = (
         "searched that holds it",
         subject="page",
         unit="time",
-        pages=lambda p: (
-            {None: p.refresh_time.sum(axis=1) / p.refreshes.sum(axis=1)}
-            | dict(enumerate((p.refresh_time / p.refreshes).T))
-        ),
+        pages=lambda p: p.refresh_time / p.refreshes,
         page_sums=lambda s: s.times_to_refresh,
     ),
     _row(

@@ -75,6 +75,7 @@ from sim.speeds import Speed, speed_over_time
 
 _REFRESHED = [
     ("stale_from", np.float64),
+    ("unseen_from", np.float64),
     ("mean_change", np.float64),
     ("stale_time", np.float64),
     ("deliveries", np.int64),
@@ -84,14 +85,7 @@ _REFRESHED = [
 _REFRESHED_PAGE = np.dtype(_REFRESHED)
 """A page whose copies go straight to the index, one after the other."""
 
-_PAGE = np.dtype(
-    [
-        *_REFRESHED,
-        ("next_change", np.float64),
-        ("unseen_from", np.float64),
-        ("newest", np.int64),
-    ]
-)
+_PAGE = np.dtype([*_REFRESHED, ("next_change", np.float64), ("newest", np.int64)])
 
 _UNCOMMITTED = np.dtype(
     [("until", np.float64), ("stale_from", np.float64), ("delivered", np.float64)]
