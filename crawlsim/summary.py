@@ -66,10 +66,17 @@ def without_formula(comparisons: Iterable[Comparison], verdict: str) -> str:
     return f"no formula predicts {names}" if names else ""
 
 
-def without_quantiles(others: Iterable[NotApplicable]) -> str:
+QUANTILES_OF = {
+    "sojourn_quantile": "quantiles of the sojourn time",
+    "frontier_delay_quantile": "quantiles of the wait for a robot",
+}
+"""Measures that are quantiles, and how what their formulas give begins."""
+
+
+def without_quantiles(others: Iterable[NotApplicable], measure: str) -> str:
     """Why quantiles have no exact value: what rules out the nearest formula."""
-    near = (each for each in others if each.quantity.startswith("quantiles of the sojourn time"))
-    return next((f"no exact sojourn_quantile: {each.reason}" for each in near), "")
+    near = (each for each in others if each.quantity.startswith(QUANTILES_OF[measure]))
+    return next((f"no exact {measure}: {each.reason}" for each in near), "")
 
 
 def alike(
