@@ -101,9 +101,9 @@ class Solution:
         return _found(self.predictions, self.scenario, "prediction", measure, subject, why)
 
     def _why_none(self, measure: str) -> str:
-        from crawlsim.summary import without_quantiles
+        from crawlsim.summary import QUANTILES_OF, without_quantiles
 
-        return without_quantiles(self.not_applicable) if measure == "sojourn_quantile" else ""
+        return without_quantiles(self.not_applicable, measure) if measure in QUANTILES_OF else ""
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each prediction, and what its formula is called."""

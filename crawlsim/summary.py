@@ -15,7 +15,7 @@ from scenarios.measures import Subject
 from scenarios.page_data import page_names, page_weights
 from scenarios.page_groups import finds_worst
 from scenarios.sections import PageSize
-from scenarios.text import shortened, units, visible
+from scenarios.text import counted, shortened, units, visible
 from scenarios.timeline import end_of_interventions
 
 if TYPE_CHECKING:
@@ -66,10 +66,17 @@ def without_formula(comparisons: Iterable[Comparison], verdict: str) -> str:
     return f"no formula predicts {names}" if names else ""
 
 
-def without_quantiles(others: Iterable[NotApplicable]) -> str:
+QUANTILES_OF = {
+    "sojourn_quantile": "quantiles of the sojourn time",
+    "frontier_delay_quantile": "quantiles of the wait for a robot",
+}
+"""Measures that are quantiles, and how what their formulas give begins."""
+
+
+def without_quantiles(others: Iterable[NotApplicable], measure: str) -> str:
     """Why quantiles have no exact value: what rules out the nearest formula."""
-    near = (each for each in others if each.quantity.startswith("quantiles of the sojourn time"))
-    return next((f"no exact sojourn_quantile: {each.reason}" for each in near), "")
+    near = (each for each in others if each.quantity.startswith(QUANTILES_OF[measure]))
+    return next((f"no exact {measure}: {each.reason}" for each in near), "")
 
 
 def alike(
@@ -183,6 +190,7 @@ def opening_lines(scenario: Scenario, results: Results) -> Iterator[str]:
         yield f"shares: {', '.join(words)}"
     yield from _page_set_lines(scenario, value)
     yield from _frontier_lines(scenario, value)
+    yield from _catching_up_lines(scenario, results)
     if (cost := value("routing_cost", "all")) == cost:
         yield f"cost of a packet: {cost:.3g}"
     if (mean := value("sojourn_time", "served")) == mean:
@@ -222,11 +230,28 @@ def _frontier_lines(scenario: Scenario, value: Value) -> Iterator[str]:
         unit = units(scenario.time_unit, delay)
         waiting = f"{length:.3g} due pages wait, for {delay:.3g} {unit} on average"
         yield f"frontier: {waiting}; {busy:.3g} robots are busy"
-    frontier = scenario.model.frontier
-    given = frontier is None or frontier.policy.caught_up is not None
-    if not given and end_of_interventions(scenario) is not None:
+
+
+def _catching_up_lines(scenario: Scenario, results: Results) -> Iterator[str]:
+    """Why there is no mean time to catch up, where interventions end, and what is known of it."""
+    frontier, ended = scenario.model.frontier, end_of_interventions(scenario)
+    if frontier is None or ended is None:
+        return
+    if frontier.policy.caught_up is None:
         lacks = "no formula gives how many pages usually wait"
         yield f"catch_up_time: give robots.accessing.caught_up; {lacks}"
+        return
+    left = scenario.run.horizon - ended
+    if left <= 0.0:
+        yield "catch_up_time: the last intervention ends after the horizon"
+        return
+    times = np.array(results.replications["catch_up_time", None])
+    late = int(np.isnan(times).sum())
+    if late:
+        least = float(np.where(np.isnan(times), left, times).mean())
+        unit = units(scenario.time_unit, least)
+        which = f"in {late} of {counted(results.count, 'replication')} not caught up"
+        yield f"catch_up_time: > {least:.3g} {unit} in the mean; {which} by the horizon"
 
 
 def _page(name: Subject) -> str:

@@ -17,6 +17,7 @@ import crawlsim
 from analytic import Formula, Prediction, resolve
 from analytic.machinery.refusal import NoAnswerError
 from crawlsim.cli.loading import load_scenarios
+from crawlsim.cli.options import quantile_change
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.measures import Subject
 
@@ -74,7 +75,7 @@ def scenario_of(formula: Formula) -> Scenario:
     words = shlex.split(example_of(formula))
     changes = [words[place + 1] for place, word in enumerate(words) if word == "--set"]
     if "--quantiles" in words:
-        changes.append(f"buffer.sojourn_quantiles=[{words[words.index('--quantiles') + 1]}]")
+        changes += quantile_change(words[words.index("--quantiles") + 1])
     (scenario,) = load_scenarios((words[2],), tuple(changes))
     return scenario
 

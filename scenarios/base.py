@@ -9,6 +9,7 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -42,6 +43,17 @@ NonNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST, allow_inf_na
 Positive = Annotated[float, Field(strict=True, ge=SMALLEST, le=LARGEST, allow_inf_nan=False)]
 Number = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
+
+
+def _increasing(values: tuple[float, ...]) -> tuple[float, ...]:
+    if list(values) != sorted(set(values)):
+        raise refused("must increase", value=values)
+    return values
+
+
+Shares = Annotated[tuple[Annotated[Number, Field(gt=0, lt=1)], ...], AfterValidator(_increasing)]
+"""Shares of which quantiles are asked for."""
+
 Vector = tuple[Number, ...]
 Matrix = tuple[tuple[Number, ...], ...]
 

@@ -84,6 +84,12 @@ _ALL = (
         ),
     ),
     _row(
+        "frontier_delay_quantile",
+        "least time that a share of the accesses do not exceed, from falling due to their start",
+        subject="the share; page, and the share",
+        unit="time",
+    ),
+    _row(
         "catch_up_time",
         "time after the last intervention until no more due pages wait than usual",
         unit="time",

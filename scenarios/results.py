@@ -30,10 +30,13 @@ Key = tuple[str, Subject]
 _SHOWN = 30
 """Rows of a table that a notebook shows."""
 
-_ASKED_FOR = dict.fromkeys(
-    ("sojourn_quantile", "quantile", "percentile"),
-    " (buffer.sojourn_quantiles = [0.95] asks for sojourn_quantile)",
-)
+_ASKED_FOR = {
+    **dict.fromkeys(
+        ("sojourn_quantile", "quantile", "percentile"),
+        " (buffer.sojourn_quantiles = [0.95] asks for sojourn_quantile)",
+    ),
+    "frontier_delay_quantile": " (robots.accessing.delay_quantiles = [0.95] asks for it)",
+}
 """How there would be a measure that not every run has."""
 
 _FEW = 8

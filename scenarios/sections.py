@@ -10,7 +10,17 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from scenarios.accessing import Accessing
 from scenarios.accessing.due import Due
 from scenarios.activation import Activation
-from scenarios.base import ByType, Count, Keyed, NonNegative, Number, OneKey, Positive, Section
+from scenarios.base import (
+    ByType,
+    Count,
+    Keyed,
+    NonNegative,
+    Number,
+    OneKey,
+    Positive,
+    Section,
+    Shares,
+)
 from scenarios.columns import Column, TextColumn, given_entries
 from scenarios.deliveries import Deliveries
 from scenarios.environment import Environment
@@ -282,7 +292,7 @@ class Buffer(Section):
     discipline: Literal["fifo", "lifo"] = "fifo"
     when_full: Literal["lose-new", "push-out"] = "lose-new"
     replace_older_copy: Annotated[bool, Field(strict=True)] = False
-    sojourn_quantiles: tuple[Annotated[Number, Field(gt=0, lt=1)], ...] = ()
+    sojourn_quantiles: Shares = ()
 
     @property
     def capacity(self) -> int:
@@ -291,8 +301,6 @@ class Buffer(Section):
 
     @model_validator(mode="after")
     def _valid(self) -> Buffer:
-        if list(self.sojourn_quantiles) != sorted(set(self.sojourn_quantiles)):
-            raise refused("must increase", key="sojourn_quantiles", value=self.sojourn_quantiles)
         if self.admission == "partial":
             return self
         if self.when_full == "push-out":

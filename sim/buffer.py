@@ -12,8 +12,8 @@ from sim.clock import Alarm, Clock
 from sim.event_log import LogEvent
 from sim.law_counter import LawCounter
 from sim.pages import Load, Pages
-from sim.sojourn_times import SojournCounter
-from sim.tally import BufferTally, SojournsTally
+from sim.sojourn_times import TimeCounter
+from sim.tally import BufferTally, TimesTally
 
 Draw = Callable[[], float]
 
@@ -266,7 +266,7 @@ class Buffer:
         self._ended = [0] * 4
         self._sojourn = [0.0] * 4
         self._square = [0.0] * 4
-        self._times = SojournCounter(self._fixed.octave)
+        self._times = TimeCounter(self._fixed.octave)
         self._level_time = [0.0] * (self._fixed.top + 1)
         self._level_since = now
         self._inside_at_start, self._age_at_start = self.level, self._total_age(now)
@@ -296,9 +296,9 @@ class Buffer:
         self._change_level(now, 0)
         return self._level_time
 
-    def sojourns(self) -> SojournsTally:
+    def sojourns(self) -> TimesTally:
         """How long the pages were in the system that ended since the end of the warm-up."""
-        return self._times.tally(self._ended)
+        return self._times.tally()
 
     def tally(self, now: float) -> BufferTally:
         """What was counted from the end of the warm-up to now."""

@@ -149,6 +149,11 @@ def pages_of_frontier(scenario: Scenario) -> int:
     return 0 if only_sums(scenario) else present(scenario.pages).count
 
 
+def keeps_delays(scenario: Scenario) -> bool:
+    """Whether the delays of accesses are kept, since quantiles of them are asked for."""
+    return bool(present(scenario.model.frontier).policy.delay_quantiles)
+
+
 class SpacingLaw(NamedTuple):
     """What accesses to one server cost by distance, as `rules.spacing_cost` takes it."""
 
@@ -220,7 +225,7 @@ def fates_that_occur(queue: Queue) -> int:
 
 
 def horizon_octave(scenario: Scenario) -> int:
-    """Octave of the longest sojourn time that there can be."""
+    """Octave of the longest time that there can be."""
     return math.frexp(scenario.run.horizon)[1]
 
 

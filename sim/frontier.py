@@ -9,7 +9,8 @@ import numpy as np
 
 from sim import rules
 from sim.engine_inputs import DueRules
-from sim.tally import FrontierTally
+from sim.sojourn_times import TimeCounter
+from sim.tally import FrontierTally, TimesTally
 
 
 class Frontier:
@@ -28,6 +29,8 @@ class Frontier:
         Least time between the starts of two accesses at each host.
     followed : int
         Pages whose own delays are kept: all, or none.
+    octave : int or None
+        That of the horizon, where quantiles of the delays are asked for.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class Frontier:
         hosts: Sequence[int],
         spacing: Sequence[float],
         followed: int,
+        octave: int | None,
     ) -> None:
         self._given = given
         self._caught_up = math.inf
@@ -48,6 +52,7 @@ class Frontier:
         self._busy_until = [0.0] * len(spacing)
         self._due: dict[int, float] = {}
         self._followed = followed
+        self._octave = octave
         self.busy = 0
         self._since = self._delay = self._waiting_time = self._busy_time = 0.0
         self._begin_counting(0.0)
@@ -101,6 +106,8 @@ class Frontier:
         if self._followed:
             self._page_started[page] += 1
             self._page_delay[page] += delay
+        if self._times:
+            self._times.add(page if self._followed else 0, delay)
         if self._hosts:
             self._busy_until[self._hosts[page]] = now + self._spacing[self._hosts[page]]
 
@@ -123,10 +130,15 @@ class Frontier:
         self._delay = self._waiting_time = self._busy_time = 0.0
         self._page_started = [0] * self._followed
         self._page_delay = [0.0] * self._followed
+        self._times = None if self._octave is None else TimeCounter(self._octave)
 
     def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
         self._begin_counting(now)
+
+    def delays(self) -> TimesTally | None:
+        """How long the pages waited whose accesses began since the end of the warm-up."""
+        return self._times.tally() if self._times else None
 
     def tally(self, now: float) -> FrontierTally:
         """What was counted from the end of the warm-up to now."""

@@ -38,6 +38,7 @@ from sim.engine_inputs import (
     first_commit,
     first_due,
     horizon_octave,
+    keeps_delays,
     laws_of_robots,
     limits_over_time,
     modes_in_use,
@@ -206,9 +207,10 @@ class SearchEngine:
             buffer=queue,
             pages=self._pages.tally(now) if self._pages else None,
             ages=self._pages.ages(now) if self._pages and queue else None,
-            frontier=frontier.tally(now) if (frontier := self.frontier) else None,
+            frontier=self.frontier.tally(now) if self.frontier else None,
             clients=self._clients.tally() if self._clients else None,
             sojourns=self._buffer.sojourns() if isinstance(self._buffer, Buffer) else None,
+            delays=self.frontier.delays() if self.frontier else None,
             laws=self._laws.tally() if self._laws else None,
             course=self._course.tally() if self._course else None,
         )
@@ -371,6 +373,7 @@ class SearchEngine:
             page_hosts(section).tolist() if spaced else [],
             host_spacings(self._section, section).tolist(),
             pages_of_frontier(self._scenario),
+            horizon_octave(self._scenario) if keeps_delays(self._scenario) else None,
         )
         failing = present(self._scenario.model.fleet).failing
         draws = {each: self._stream("failure", each).random for each in times} if failing else {}

@@ -1,4 +1,4 @@
-"""Sojourn times counted in narrow bins: the same in both engines, and small however many there are.
+"""Times counted in narrow bins: the same in both engines, and small however many there are.
 
 A bin is a thousandth of an octave wide, so that a quantile is known to a thousandth of itself. Of a
 run that indexes a hundred million pages the times themselves would fill a gigabyte.
@@ -7,20 +7,20 @@ run that indexes a hundred million pages the times themselves would fill a gigab
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim import rules
-from sim.tally import SojournsTally
+from sim.tally import TimesTally
 
-_FATES = 4
+_NONE = np.zeros(0, dtype=np.int64)
 
 
-class SojournCounter:
-    """Sojourn times by fate, put into their bins many at once.
+class TimeCounter:
+    """Times by row, put into their bins many at once; of the bins only those with times are kept.
 
     Parameters
     ----------
@@ -32,32 +32,58 @@ class SojournCounter:
 
     def __init__(self, octave: int) -> None:
         self._octave = octave
-        self._times: list[list[float]] = [[] for _ in range(_FATES)]
-        self._counts = np.zeros((_FATES, rules.TIME_BINS), dtype=np.int64)
+        self._rows: list[int] = []
+        self._times: list[float] = []
+        self._seen = [_NONE, _NONE]
+        self._later: list[tuple[NDArray[Any], NDArray[Any]]] = []
 
-    def add(self, fate: int, time: float) -> None:
-        """A page ended."""
-        times = self._times[fate]
-        times.append(time)
-        if len(times) >= self._AT_ONCE:
-            self._count(fate)
+    def add(self, row: int, time: float) -> None:
+        """A time was seen."""
+        self._rows.append(row)
+        self._times.append(time)
+        if len(self._times) >= self._AT_ONCE:
+            self._count()
 
-    def tally(self, ended: Sequence[int]) -> SojournsTally:
-        """What was counted; `ended` as in `sojourns_tally`."""
-        for fate in range(_FATES):
-            self._count(fate)
-        return sojourns_tally(self._counts, ended, self._octave)
+    def add_all(self, rows: NDArray[np.integer[Any]], times: NDArray[np.floating[Any]]) -> None:
+        """Many were."""
+        bins = rows * rules.TIME_BINS + rules.time_bins(times, self._octave)
+        self._later.append(np.unique(bins, return_counts=True))
+        if sum(len(bins) for bins, _ in self._later) > len(self._seen[0]):
+            self._settle()
 
-    def _count(self, fate: int) -> None:
-        bins = rules.time_bins(np.array(self._times[fate]), self._octave)
-        self._counts[fate] += np.bincount(bins, minlength=rules.TIME_BINS)
-        self._times[fate].clear()
+    def tally(self) -> TimesTally:
+        """What was counted."""
+        self._count()
+        self._settle()
+        return TimesTally(self._octave, *self._seen)
+
+    def _count(self) -> None:
+        self.add_all(np.array(self._rows, dtype=np.int64), np.array(self._times))
+        self._rows.clear()
+        self._times.clear()
+
+    def _settle(self) -> None:
+        """Join what came later with what was there: seldom, since that takes as long as both."""
+        self._seen = summed([(self._seen[0], self._seen[1]), *self._later])
+        self._later.clear()
+
+
+def summed(parts: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> list[NDArray[Any]]:
+    """Bins that are listed in some of the parts, ascending, and what is in them all together.
+
+    Parameters
+    ----------
+    parts : iterable of (bins, counts)
+    """
+    bins, counts = map(np.concatenate, zip(*parts, strict=True))
+    listed, which = np.unique(bins, return_inverse=True)
+    return [listed, np.bincount(which, counts, len(listed)).astype(np.int64)]
 
 
 def sojourns_tally(
     counts: NDArray[np.integer[Any]], ended: Sequence[int], octave: int
-) -> SojournsTally:
-    """The tally, from the counts of all bins.
+) -> TimesTally:
+    """The tally of sojourn times, from the counts of all bins.
 
     Parameters
     ----------
@@ -69,11 +95,10 @@ def sojourns_tally(
         That of the horizon.
     """
     seen = [(fate, _occupied(counts[fate])) for fate in range(len(counts)) if ended[fate]]
-    none = np.zeros(0, dtype=np.int64)
-    return SojournsTally(
+    return TimesTally(
         octave,
-        np.concatenate([none, *(fate * rules.TIME_BINS + bins for fate, bins in seen)]),
-        np.concatenate([none, *(counts[fate, bins] for fate, bins in seen)]),
+        np.concatenate([_NONE, *(fate * rules.TIME_BINS + bins for fate, bins in seen)]),
+        np.concatenate([_NONE, *(counts[fate, bins] for fate, bins in seen)]),
     )
 
 

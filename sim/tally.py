@@ -16,9 +16,6 @@ from sim import rules
 RELATIVE = 1e-9
 """Sums of times may be off by this share."""
 
-_FIRST_BINS = np.arange(5) * rules.TIME_BINS
-"""Of the four fates, and where those of the last end."""
-
 ROUNDING = 2.0**-50
 """Rounding of one time, relative to the horizon."""
 
@@ -451,17 +448,17 @@ class PageSetTally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SojournsTally:
-    """How long the pages were in the system that ended in the window, by fate.
+class TimesTally:
+    """How often times were seen in the window, by row: a fate of the pages, or a page.
 
     Attributes
     ----------
     octave : int
         That of the horizon.
     bins : ndarray of int, shape (k,)
-        ``fate * rules.TIME_BINS + rules.time_bin(time, octave)`` of what was seen, ascending.
+        ``row * rules.TIME_BINS + rules.time_bin(time, octave)`` of what was seen, ascending.
     counts : ndarray of int, shape (k,)
-        Pages in each of these bins.
+        Times in each of these bins.
     """
 
     octave: int
@@ -471,16 +468,16 @@ class SojournsTally:
     __eq__ = _equal_arrays
     __hash__ = None  # type: ignore[assignment]  # it holds arrays
 
-    def of_fate(self, fate: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
-        """Bins of the times of one fate, each listed once, and the pages in them."""
-        first, end = self.bins.searchsorted(_FIRST_BINS[fate : fate + 2])
-        return self.bins[first:end] - fate * rules.TIME_BINS, self.counts[first:end]
+    def of_row(self, row: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
+        """Bins of the times of one row, each listed once, and how many are in them."""
+        first, end = self.bins.searchsorted([row * rules.TIME_BINS, (row + 1) * rules.TIME_BINS])
+        return self.bins[first:end] - row * rules.TIME_BINS, self.counts[first:end]
 
-    def check(self, buffer: BufferTally) -> None:
-        """Raise `ConservationError` unless these are the pages that the buffer counted."""
-        starts = self.bins.searchsorted(_FIRST_BINS).tolist()
-        counted = tuple(int(self.counts[slice(*ends)].sum()) for ends in pairwise(starts))
-        require(counted == buffer.ended, "sojourn times of other pages than those that ended")
+    def check(self, ended: Sequence[int] | NDArray[np.integer[Any]], message: str) -> None:
+        """Raise `ConservationError` with the message unless each row has so many times."""
+        ends = self.bins.searchsorted(np.arange(len(ended) + 1) * rules.TIME_BINS)
+        counted = np.diff(np.append(0, self.counts.cumsum())[ends])
+        require(np.array_equal(counted, ended), message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -614,8 +611,11 @@ class Tally:
         That of each class, where robots of classes are switched one at a time.
     buffer, pages, ages, frontier, clients, servers, probing, sources, page_set
         The parts that the scenario has, else None.
-    sojourns : SojournsTally or None
-        Where there is a buffer.
+    sojourns : TimesTally or None
+        By fate, where there is a buffer.
+    delays : TimesTally or None
+        From falling due to the start of the access, where their quantiles are asked for: by page,
+        or all in one row where pages are many.
     laws : LawsTally or None
         Where distributions are to be compared.
     course : CourseTally or None
@@ -637,7 +637,8 @@ class Tally:
     probing: ProbingTally | None = None
     sources: SourcesTally | None = None
     page_set: PageSetTally | None = None
-    sojourns: SojournsTally | None = None
+    sojourns: TimesTally | None = None
+    delays: TimesTally | None = None
     laws: LawsTally | None = None
     course: CourseTally | None = None
     page_sums: PageSumsTally | None = None
@@ -660,7 +661,12 @@ class Tally:
             delivered = int(self.pages.deliveries.sum())
             require(delivered == self.buffer.delivered, "pages delivered without the buffer")
         if self.buffer is not None and self.sojourns is not None:
-            self.sojourns.check(self.buffer)
+            message = "sojourn times of other pages than those that ended"
+            self.sojourns.check(self.buffer.ended, message)
+        if self.frontier is not None and self.delays is not None:
+            started = self.frontier.page_started
+            each = started if len(started) else [self.frontier.started]
+            self.delays.check(each, "delays of other accesses than those that began")
         if self.buffer is not None and self.laws is not None:
             self.laws.check(self.buffer)
         if self.course is not None:

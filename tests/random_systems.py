@@ -322,6 +322,7 @@ def frontiers(draw: Any) -> Tables:
         "order": draw(st.sampled_from(["first-due", "most-overdue", "priority"])),
         "first": draw(st.sampled_from(["spread", "at-once"])),
         "from": draw(st.sampled_from(["delivery", "start"])),
+        "delay_quantiles": draw(st.sampled_from([[], [0.5]])),
     }
     fleet: Tables = {"available": robots, "access_time": draw(laws), "accessing": accesses}
     tables: Tables = {

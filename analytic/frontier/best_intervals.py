@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from analytic.frontier.formulas import FORMULAS
+from analytic.frontier.formulas import STEADY
 from analytic.index.conditions import never_resting
 from analytic.index.formula import Kind
 from analytic.index.optimum import NoOptimumError, Optimum
@@ -101,7 +101,7 @@ def _intervals(shares: Array, pace: float, access: float) -> Array:
 
 def _worth(scenario: Scenario) -> tuple[dict[str, float | None], Kind]:
     """The weighted obsolescence and the accesses that a formula gives, and whether it is exact."""
-    for formula in FORMULAS:
+    for formula in STEADY:
         if formula.reason_against(scenario) is None:
             found = {name: each for name, page, each in formula.evaluate(scenario) if page is None}
             accesses = found["busy_robots"] / mean_time(present(access_law(scenario)))
@@ -111,4 +111,4 @@ def _worth(scenario: Scenario) -> tuple[dict[str, float | None], Kind]:
 
 def _why_none(scenario: Scenario) -> str:
     """What stands against the formula that lacks least."""
-    return min((present(each.reason_against(scenario)) for each in FORMULAS), key=len)
+    return min((present(each.reason_against(scenario)) for each in STEADY), key=len)

@@ -16,8 +16,9 @@ from math import comb, factorial
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.optimize
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
+from scipy.special import gammainccinv, gammaln, xlogy
 
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import mean_time, survival
@@ -367,6 +368,34 @@ def mean_waits(found: Found) -> Array:
     """Mean time from falling due to the start of the access, for each kind of interval."""
     waits: Array = (found.law @ found.ahead) * found.lasting
     return waits
+
+
+def wait_quantile(law: Array, step: float, share: float) -> float:
+    """The least time that so large a share of waits do not exceed.
+
+    A wait of m ends of accesses is over by x unless fewer than m of a Poisson process have come.
+
+    Parameters
+    ----------
+    law : ndarray, shape (numbers,)
+        Probabilities of the ends of accesses that are waited for, from 0 on.
+    step : float
+        Mean time until each of them: exponential.
+    share : float
+    """
+    longer = 1.0 - share
+    tails = np.append(law[:0:-1].cumsum()[::-1], 0.0)
+    if tails[0] <= longer:
+        return 0.0
+    numbers = np.arange(np.flatnonzero(tails > _UNSEEN)[-1] + 1)
+    tails, factorials = tails[: len(numbers)], gammaln(numbers + 1.0)
+    rarely = 1 + int(np.flatnonzero(tails > 0.5 * longer)[-1])
+
+    def excess(time: float) -> float:
+        return float(np.exp(xlogy(numbers, time) - time - factorials) @ tails) - longer
+
+    latest = float(gammainccinv(rarely, 0.5 * longer))
+    return step * float(scipy.optimize.brentq(excess, 0.0, latest, xtol=1e-300, rtol=1e-12))
 
 
 def with_other_accesses(found: Found, network: Network, until_first: float) -> Found:

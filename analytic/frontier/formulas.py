@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,13 +11,16 @@ from numpy.typing import ArrayLike
 
 from analytic.frontier.catching_up import Outage, catch_up_time, steady_wait
 from analytic.frontier.closed_network import (
+    MOST_WORK,
     Access,
+    Found,
     Network,
     exponential_access,
     found_when_due,
     frontier_obsolescence,
     mean_waits,
     time_until_first,
+    wait_quantile,
     with_other_accesses,
 )
 from analytic.index import page_conditions
@@ -26,9 +30,11 @@ from analytic.index.page_conditions import access_law, accessed_pages
 from analytic.index.page_rows import page_rows
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.phase_type import exponential_rate
+from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import exc, excess, log_transform, mean_time, moments
 from analytic.page_refresh.formulas import freshness_measures
 from scenarios import Scenario
+from scenarios.accessing.policy import Indices
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution
 from scenarios.model import Frontier, FrontierOrder, present
@@ -37,6 +43,9 @@ from scenarios.page_groups import only_sums
 from scenarios.timeline import end_of_interventions
 
 _MOST_APART = 1e8
+
+_MOST_OF_QUANTILES = MOST_WORK / 10
+"""Kinds of intervals times numbers of pages at the robots times quantiles."""
 
 
 @premise
@@ -163,6 +172,50 @@ def closed_network_obsolescence(
     return _visits(np.asarray(change_rates), np.asarray(intervals), robots, law).stale
 
 
+def closed_network_delays(
+    intervals: ArrayLike, robots: int, law: Distribution, shares: Sequence[float]
+) -> tuple[Array, Array]:
+    """Quantiles of the time that pages wait for robots, in the order in which they fall due.
+
+    Parameters
+    ----------
+    intervals : array_like, shape (pages,)
+        Greater than 0.
+    robots : int
+    law : Distribution
+        Of the access time: exponential.
+    shares : sequence of float
+
+    Returns
+    -------
+    of_all : ndarray, shape (shares,)
+        Every access counts alike.
+    of_each : ndarray, shape (pages, shares)
+
+    Raises
+    ------
+    NoAnswerError
+        If there are too many different intervals for so many pages.
+    """
+    network, of_page, found = _found(np.asarray(intervals, dtype=float), robots, mean_time(law))
+    if found.law.size * len(shares) > _MOST_OF_QUANTILES:
+        raise NoAnswerError("there are too many different intervals for quantiles of their waits")
+    accesses = network.counts / (network.intervals + mean_waits(found) + 1.0)
+    step = mean_time(law) / network.capacity
+    together = accesses @ found.law / accesses.sum()
+    of_all, *of_kinds = (
+        [wait_quantile(each, step, share) for share in shares] for each in (together, *found.law)
+    )
+    return np.array(of_all), np.array(of_kinds)[of_page]
+
+
+def _found(intervals: Array, robots: int, mean: float) -> tuple[Network, Indices, Found]:
+    """The network in units of an access, so that no power of a time overflows; kinds of pages."""
+    kinds, of_page, counts = np.unique(intervals, return_inverse=True, return_counts=True)
+    network = Network(kinds / mean, counts, robots, 1.0)
+    return network, of_page, found_when_due(network)
+
+
 class _Visits(NamedTuple):
     """Of each page: the mean wait, accesses per unit time, and the obsolescence rate."""
 
@@ -173,13 +226,11 @@ class _Visits(NamedTuple):
 
 def _visits(mu: Array, intervals: Array, robots: int, law: Distribution) -> _Visits:
     """Those of pages that may have to wait."""
-    kinds, of_page, counts = np.unique(intervals, return_inverse=True, return_counts=True)
     mean, second = moments(law)
-    if isinstance(law, Deterministic) and len(kinds) == 1:
-        return _in_step(mu, float(kinds[0]), robots, law)
-    changes = mu * mean  # in units of an access, so that no power of a time overflows
-    network = Network(kinds / mean, counts, robots, 1.0)
-    found = found_when_due(network)
+    if isinstance(law, Deterministic) and np.ptp(intervals) == 0.0:
+        return _in_step(mu, float(intervals[0]), robots, law)
+    changes = mu * mean
+    network, of_page, found = _found(intervals, robots, mean)
     access = exponential_access(changes, 1.0)
     if exponential_rate(law) is None:
         found = with_other_accesses(found, network, time_until_first(law, robots) / mean)
@@ -205,6 +256,10 @@ def _alone(scenario: Scenario) -> Values:
     rates = 1.0 / (away + mean_time(law))
     visits = _Visits(np.zeros(len(rates)), rates, alone_obsolescence(mu, away, law))
     yield from _measures(scenario, visits, due)
+    shares = _frontier(scenario).policy.delay_quantiles
+    yield from _quantile_rows(
+        scenario, due, np.zeros(len(shares)), np.zeros((len(mu), len(shares)))
+    )
 
 
 def _waiting(scenario: Scenario) -> Values:
@@ -213,6 +268,28 @@ def _waiting(scenario: Scenario) -> Values:
     mu = accessed_pages(scenario).change_rates[due]
     law = present(access_law(scenario))
     yield from _measures(scenario, _visits(mu, intervals[due], most_active(scenario), law), due)
+
+
+def _delays(scenario: Scenario) -> Values:
+    intervals = _intervals(scenario)
+    due = np.isfinite(intervals)
+    law, shares = present(access_law(scenario)), _frontier(scenario).policy.delay_quantiles
+    robots = most_active(scenario)
+    yield from _quantile_rows(
+        scenario, due, *closed_network_delays(intervals[due], robots, law, shares)
+    )
+
+
+def _quantile_rows(scenario: Scenario, due: Array, of_all: Array, of_each: Array) -> Values:
+    """The quantiles that were asked for: of all accesses, and of those to each page with a row."""
+    if not due.any():
+        return
+    pages = [] if only_sums(scenario) else np.flatnonzero(due).tolist()
+    shares = _frontier(scenario).policy.delay_quantiles
+    names = ["", *(f"{page} " for page in pages)]
+    for name, times in zip(names, [of_all, *of_each[: len(pages)]], strict=True):
+        for share, time in zip(shares, times.tolist(), strict=True):
+            yield "frontier_delay_quantile", f"{name}{share!r}", time
 
 
 def _measures(scenario: Scenario, visits: _Visits, due: Array) -> Values:
@@ -234,6 +311,12 @@ def _measures(scenario: Scenario, visits: _Visits, due: Array) -> Values:
         for page, wait in zip(np.flatnonzero(due).tolist(), visits.waits.tolist(), strict=True):
             yield "frontier_delay", page, wait
     yield "busy_robots", None, total * mean_time(present(access_law(scenario)))
+
+
+def delay_quantiles_asked(scenario: Scenario) -> str | None:
+    """The file asks for quantiles of the delay."""
+    asked = _frontier(scenario).policy.delay_quantiles
+    return None if asked else "there are no delay_quantiles in robots.accessing"
 
 
 def interventions_end(scenario: Scenario) -> str | None:
@@ -273,7 +356,7 @@ def caught_up_of(scenario: Scenario) -> float | None:
     if given is not None:
         return given
     usual = scenario.with_({"interventions": None, "robots.accessing.order": None})
-    row = next((each for each in FORMULAS[:3] if each.reason_against(usual) is None), None)
+    row = next((each for each in STEADY if each.reason_against(usual) is None), None)
     if row is None:
         return None
     values = row.evaluate(usual)
@@ -393,6 +476,22 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     Formula(
         paper="frontier",
+        number="closed network, quantiles",
+        quantity="quantiles of the wait for a robot, of all accesses and of each page",
+        latex=r"\begin{split}"
+        r"\mathbb{P}(W_i>x)&=\sum_{k=0}^{N-1}q_i(k)\sum_{n<m_k}e^{-R\nu x}"
+        r"\frac{(R\nu x)^n}{n!},\qquad m_k=(k-R+1)^+\\"
+        r"w_i(p)&=\min\{x:\mathbb{P}(W_i>x)\le1-p\},\qquad "
+        r"w(p)=\min\Bigl\{x:\frac{\sum_iy_i\,\mathbb{P}(W_i>x)}{\sum_iy_i}\le1-p\Bigr\}"
+        r"\end{split}",
+        function=closed_network_delays,
+        kind="exact",
+        origin="own",
+        conditions=(*_WAITING, delay_quantiles_asked, exponential_accesses),
+        evaluate=_delays,
+    ),
+    Formula(
+        paper="frontier",
         number="catching up",
         quantity="time after an outage until the frontier is as short as usual, as a fluid",
         latex=r"F=\min\{u\ge0:w(t_0+u)\le w_0\},\qquad w'(t)=\sum_id_i(t-I_i-\mathbb{E}X)-d(t),"
@@ -417,3 +516,6 @@ FORMULAS: tuple[Formula, ...] = (
     ),
 )
 """The index: paper, name, quantity, function, kind, conditions."""
+
+STEADY = FORMULAS[:3]
+"""Those of waits, accesses and freshness."""

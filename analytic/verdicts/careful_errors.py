@@ -16,6 +16,8 @@ from scenarios.page_groups import is_tenth
 from scenarios.rare import share_dispersion
 from scenarios.results import Estimate, Results
 
+_QUANTILES = ("sojourn_quantile", "frontier_delay_quantile")
+
 _PAGE_RATES = ("arrival_rate", "loss_rate", "throughput")
 
 
@@ -45,7 +47,7 @@ class Context:
         estimate = self.results.rows.find(prediction.measure, prediction.subject)
         if estimate is None:
             subjects = [row.subject for row in self.results.rows.of_measure(prediction.measure)]
-            if subjects and prediction.measure == "sojourn_quantile":  # of a class never seen
+            if subjects and prediction.measure in _QUANTILES:  # of a class or page never seen
                 return Estimate(prediction.measure, prediction.subject, *[math.nan] * 4)
             known = f"; its subjects: {', '.join(map(repr, subjects[:12]))}" if subjects else ""
             name = f"{prediction.measure} with subject {prediction.subject!r}"

@@ -66,10 +66,10 @@ ROUNDING = 1e-12
 _SAME = 1e-9
 """Predictions of the same number that differ by less are one prediction of the family."""
 
-_PAGE_MEASURES = (
-    *("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age"),
-    "time_to_refresh",
-)
+_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
+"""Those by which pages are chosen."""
+
+_OF_PAGES = (*_PAGE_MEASURES, "frontier_delay", "time_to_refresh")
 _OF_NO_RUN = ("recovery_time",)
 """Measures that are predicted, and not estimated: the run may end before."""
 
@@ -295,8 +295,7 @@ def compare(
             prediction.measure
         ].covers(prediction.subject)
         in_family = prediction.kind in _JUDGED_KINDS and not lacks_variance
-        if pages is not None and prediction.measure in _PAGE_MEASURES:
-            in_family = in_family and prediction.subject in pages
+        in_family = in_family and _is_judged(prediction, pages)
         start = start_shift(prediction, estimate.estimate) if start_shift and in_family else 0.0
         rows.append(
             _Row(
@@ -430,7 +429,23 @@ def check_scenario(
 
 
 def _is_of_one_page(prediction: Prediction) -> bool:
-    return prediction.measure in _PAGE_MEASURES and isinstance(prediction.subject, int)
+    return _page_of(prediction) is not None
+
+
+def _page_of(prediction: Prediction) -> int | None:
+    """The page that it is about; None: not a single one."""
+    subject = prediction.subject
+    if prediction.measure == "frontier_delay_quantile":
+        page, _, share = str(subject).partition(" ")
+        return int(page) if share else None
+    if isinstance(subject, int) and prediction.measure in _OF_PAGES:
+        return subject
+    return None
+
+
+def _is_judged(prediction: Prediction, pages: set[Subject] | None) -> bool:
+    """Whether it is about one of these pages, or about no single page; None: all pages are."""
+    return pages is None or (page := _page_of(prediction)) is None or page in pages
 
 
 def _weights_of(scenario: Scenario) -> Sequence[float] | None:
@@ -481,11 +496,7 @@ def check_course(scenario: Scenario, course: OverTime, results: Results) -> list
                 prediction,
                 estimate.estimate,
                 error,
-                in_family=(
-                    pages is None
-                    or prediction.measure not in _PAGE_MEASURES
-                    or prediction.subject in pages
-                ),
+                in_family=_is_judged(prediction, pages),
                 must_settle=not scenario.judged,
                 floor=_floor(prediction, context.unit_of(prediction.measure)),
                 negligible=scenario.check.negligible * context.unit_of(prediction.measure),

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from crawlsim.cli.options import ASKED_QUANTILES
 from crawlsim.cli.tables import warn
 from scenarios import Scenario, ScenarioError, load
 from scenarios.activation import Free, Levels, These
@@ -41,12 +42,28 @@ def load_scenarios(
     for key, value in (("run.seed", seed), ("run.replications", replications)):
         if value is not None:
             given[key] = value
+    quantiles = given.pop(ASKED_QUANTILES, None)
     scenarios = [load(source, given) for source in sources]
+    if quantiles is not None:
+        scenarios = [_with_quantiles(each, quantiles) for each in scenarios]
     names = [scenario.name for scenario in scenarios]
     for name in names:
         if names.count(name) > 1:
             raise ScenarioError("name", name, "appears twice; each scenario needs its own name")
     return scenarios
+
+
+def _with_quantiles(scenario: Scenario, shares: Any) -> Scenario:
+    """The scenario that asks for these quantiles of whatever times it has."""
+    keys = {
+        "buffer.sojourn_quantiles": scenario.model.queue,
+        "robots.accessing.delay_quantiles": scenario.model.frontier,
+    }
+    asked = {key: shares for key, part in keys.items() if part is not None}
+    if not asked:
+        reason = "no page waits: there is no [buffer], and pages do not fall due"
+        warn(f"{scenario.name}: {ASKED_QUANTILES}: {reason}")
+    return scenario.with_(asked) if asked else scenario
 
 
 def decided(scenario: Scenario) -> Scenario:

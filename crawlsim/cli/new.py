@@ -32,6 +32,14 @@ policy = "randomized"   # or round-robin, golden-ratio, whittle, due, …
 frequencies = "uniform" # share of the fetches that each page gets; or "change-rate", or a list
 """
 
+_DUE = """
+[robots.accessing]      # which page is fetched next
+policy = "due"          # each some time after it was fetched; robots rest while none is due
+intervals = [0.25, 0.5, 1.0, 2.0, 2.0]    # {unit}s until it is due again, of each page; or one
+# intervals = {{ file = "pages.csv", column = "interval" }}    # or "optimal"
+order = "first-due"     # or "most-overdue", "priority": which of the due pages goes first
+"""
+
 _SECTIONS = {
     "pages": """
 [pages]                 # they change at random, and copies go out of date
@@ -90,9 +98,14 @@ routing = {{ period = [0, 1, 1] }}    # or {{ random = [0.3, 0.7] }}, or "optima
 }
 """The sections in the order of a file, `robots` aside; names as of ``--with``."""
 
+_ALL = (*_SECTIONS, "due")
 _ALONE = ("page_set", "source", "servers")
 _ACCESSED = ("pages", "page_set")
+<<<<<<< HEAD
 _NEEDS = {"clients": "pages", "index": "pages", "activation": "buffer"}
+=======
+_NEEDS = {"clients": "pages", "activation": "buffer", "due": "pages"}
+>>>>>>> b19fa6d
 _FETCHED = ("pages", "buffer")
 
 _RUN = """
@@ -118,7 +131,7 @@ seed = 1
     click.argument("file"),
     option(
         "--with SECTIONS",
-        f"Any of {', '.join(_SECTIONS)}; by default pages,buffer.",
+        f"Any of {', '.join(_ALL)}; by default pages,buffer.",
         "sections",
         default="pages,buffer",
     ),
@@ -149,8 +162,8 @@ def scenario_text(stem: str, sections: list[str]) -> str:
         If a section is unknown, or does not go with another.
     """
     for name in sections:
-        if name not in _SECTIONS:
-            raise ScenarioError("--with", name, f"must be {one_of(name, _SECTIONS)}")
+        if name not in _ALL:
+            raise ScenarioError("--with", name, f"must be {one_of(name, _ALL)}")
     alone = [name for name in sections if name in _ALONE]
     if alone and len(set(sections)) > 1:
         allowed = f"{alone[0]} is a system by itself; for pages that robots bring leave it out"
@@ -160,7 +173,8 @@ def scenario_text(stem: str, sections: list[str]) -> str:
         wanted.add("buffer")
     parts = [_HEAD]
     parts += [_ROBOTS] if not alone or "page_set" in wanted else []
-    parts += [_ACCESSING] if wanted & set(_ACCESSED) else []
+    if wanted & set(_ACCESSED):
+        parts.append(_DUE if "due" in wanted else _ACCESSING)
     parts += [text for name, text in _SECTIONS.items() if name in wanted]
     parts += [_PROBED if "source" in wanted else _RUN]
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem) or "scenario"

@@ -98,7 +98,7 @@ JSON = option("--json", "Print one JSON document.", "as_json")
 FORCE = option("--force", "Replace files that crawlsim did not write, or that were changed since.")
 
 QUANTILES = option(
-    "--quantiles Q,…", "Quantiles of the sojourn times to give as well, such as 0.5,0.95."
+    "--quantiles Q,…", "Quantiles of the times that pages wait to give as well, such as 0.5,0.95."
 )
 
 SEED = option("--seed N", "Seed of the random streams.", type=int)
@@ -157,8 +157,12 @@ RUN = (
 """Options of every command that simulates, `RunOptions` in the code."""
 
 
+ASKED_QUANTILES = "--quantiles"
+"""Stands among the changes where a key does: quantiles of whatever times a system has."""
+
+
 def quantile_change(quantiles: str | None) -> tuple[str, ...]:
-    """What ``--quantiles`` sets.
+    """What ``--quantiles`` adds to the changes of ``--set``, as `load_scenarios` reads it.
 
     Raises
     ------
@@ -172,7 +176,7 @@ def quantile_change(quantiles: str | None) -> tuple[str, ...]:
     except ValueError:
         allowed = "must be shares between 0 and 1 with commas between them, such as 0.5,0.95"
         raise ScenarioError("--quantiles", quantiles, allowed) from None
-    return (f"buffer.sojourn_quantiles={shares}",)
+    return (f"{ASKED_QUANTILES}={shares}",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -288,9 +288,14 @@ def quantile_lines(
     scenario: Scenario, predictions: Iterable[Prediction], others: Iterable[NotApplicable]
 ) -> Iterator[str]:
     """Why quantiles that were asked for have no exact value, where they have none."""
-    asked = scenario.buffer is not None and scenario.buffer.sojourn_quantiles
-    if asked and all(each.measure != "sojourn_quantile" for each in predictions):
-        yield from filter(None, [without_quantiles(others)])
+    queue, frontier = scenario.model.queue, scenario.model.frontier
+    asked = {
+        "sojourn_quantile": queue.sojourn_quantiles if queue else (),
+        "frontier_delay_quantile": frontier.policy.delay_quantiles if frontier else (),
+    }
+    found = {each.measure for each in predictions}
+    missing = (measure for measure, shares in asked.items() if shares and measure not in found)
+    yield from filter(None, (without_quantiles(others, measure) for measure in missing))
 
 
 def infinite_record(scenario: Scenario) -> dict[str, Any]:

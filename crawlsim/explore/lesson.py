@@ -36,7 +36,13 @@ LAWS = (
 """Keys at which another law breaks what a formula assumes, whatever the lesson."""
 
 
-NOT_SHOWN = ("sojourn_quantile", "recovery_time", "full_probability", "obsolete_rate")
+NOT_SHOWN = (
+    "sojourn_quantile",
+    "frontier_delay_quantile",
+    "recovery_time",
+    "full_probability",
+    "obsolete_rate",
+)
 """Measures that are not sums over replications, or are only predicted."""
 
 PLACE = "<([^<>]+)>"

@@ -29,6 +29,7 @@ CHANGED = {
         "robots-in-step --set 'robots.accessing={policy=\"randomized\"}'"
     ),
     "frontier a robot for each page": "frontier --set robots.available=5",
+    "frontier closed network, quantiles": "frontier --quantiles 0.5,0.9",
     "frontier other access times": (
         "frontier --set 'robots.access_time={erlang={shape=4, mean=1.0}}'"
     ),

@@ -143,6 +143,7 @@ PLACES = {
     "frontier": {
         "a robot for each page": "frontier.md#a-robot-for-each-page",
         "closed network": "frontier.md#pages-that-wait",
+        "closed network, quantiles": "frontier.md#quantiles-of-the-wait",
         "other access times": "frontier.md#other-access-times",
         "catching up": "frontier.md#catching-up",
     },

@@ -46,7 +46,8 @@ def _known(value: Any) -> Any:
     if isinstance(value, Policy):
         return value
     if not isinstance(value, dict):
-        raise refused("must be a table with the key policy")
+        hint = f"; write {{ policy = {QUOTE}{value}{QUOTE} }}" if value in POLICIES else ""
+        raise refused(f"must be a table with the key policy{hint}")
     name = value.get("policy", MISSING)
     if isinstance(name, dict) and len(name) == 1 and set(name) <= set(POLICIES):
         ((word, parameters),) = name.items()
@@ -66,6 +67,9 @@ def _check_key(key: str, value: Any, name: Any) -> None:
     """Refuse a key that no policy has, or that only policies other than `name` have."""
     owners = [owner for owner, policy in POLICIES.items() if key in keys_of(policy)]
     if not owners:
+        if key in POLICIES:
+            table = f"{{ {key} = {{ … }} }}" if isinstance(value, dict) else f"{QUOTE}{key}{QUOTE}"
+            raise refused(f"unknown key; write policy = {table}", key=key, value=value)
         known = {key: None for policy in POLICIES.values() for key in keys_of(policy)}
         raise refused(f"unknown key{nearest(key, known)}", key=key, value=value)
     if isinstance(name, str) and name in POLICIES and name not in owners:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from scenarios.accessing.policy import Policy
-from scenarios.base import LARGEST, ByType, NonNegative, OneKey, Positive
+from scenarios.base import LARGEST, ByType, NonNegative, OneKey, Positive, Shares
 from scenarios.columns import Column
 from scenarios.errors import refused
 
@@ -29,7 +29,7 @@ class Due(Policy):
     """A page is due an interval after its last delivery; robots rest while no page is due.
 
     `intervals` of pages that are best never accessed are inf. The robots have caught up when at
-    most `caught_up` pages wait.
+    most `caught_up` pages wait. Quantiles of the delay of accesses are given at `delay_quantiles`.
     """
 
     policy: Literal["due"]
@@ -41,6 +41,7 @@ class Due(Policy):
     order: Literal["first-due", "most-overdue", "priority"] = "first-due"
     first: Literal["spread", "at-once"] = "spread"
     caught_up: NonNegative | None = None
+    delay_quantiles: Shares = ()
     counted_from: Literal["delivery", "start"] = Field("delivery", alias="from")
 
     @model_validator(mode="after")

@@ -54,6 +54,7 @@ from sim.engine_inputs import (
     fates_that_occur,
     horizon_octave,
     joint_events,
+    keeps_delays,
     limits_over_time,
     mean_times,
     modes_in_use,
@@ -175,6 +176,7 @@ def _frontier(scenario: Scenario, robots: int) -> Frontier | None:
         page_priorities(scenario.pages),
         pages_of_frontier(scenario),
         robots,
+        keeps_delays(scenario),
     )
 
 

@@ -28,6 +28,7 @@ from sim.compiled_engine.frontier import (
     earlier_of_frontier,
     end_warmup_of_frontier,
     finish_frontier,
+    has_room,
 )
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.pages import (
@@ -153,7 +154,8 @@ def has_numbers(world: World) -> bool:
     left = len(world.pages.sequence) - world.pages.state.used
     used_up = world.access.used_up[0] or world.indexing.used_up[0]
     polite = world.robots.state.kind == POLITE
-    return not used_up and left >= (rules.LOOKAHEAD if polite else len(world.buffer.load))
+    lacks = used_up or not has_room(world.frontier)
+    return not lacks and left >= (rules.LOOKAHEAD if polite else len(world.buffer.load))
 
 
 @inner

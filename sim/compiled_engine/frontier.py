@@ -12,6 +12,7 @@ from sim.compiled_engine.host_spacing import LAST, NOT_WAITING, Hosts, release, 
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.records import record
 from sim.engine_inputs import DueRules
+from sim.sojourn_times import TimeCounter
 from sim.tally import FrontierTally
 
 _PAGE = np.dtype(
@@ -25,6 +26,11 @@ _PAGE = np.dtype(
 )
 
 _FOLLOWED = np.dtype([("started", np.int64), ("delay", np.float64)])
+
+_DELAY = np.dtype([("row", np.int64), ("time", np.float64)])
+
+_AT_ONCE = 2**14
+"""Delays that lie ready to be put into bins."""
 
 
 class Frontier(NamedTuple):
@@ -43,6 +49,9 @@ class Frontier(NamedTuple):
         when its access `began`.
     followed : record array, shape (pages,)
         What is counted of each; no entries where pages are many.
+    delays : record array, shape (n,)
+        The first `kept` are the last delays of accesses, with the page where each is followed; no
+        entries where their quantiles are not asked for.
     line : ndarray of int, shape (pages,)
         The first `waiting` of them wait, in the order in which they fell due; no entries where the
         first is always taken: they then stand in the lines of their hosts.
@@ -55,12 +64,18 @@ class Frontier(NamedTuple):
     calendar: Alarms
     page: Any
     followed: Any
+    delays: Any
     line: Any
     timed_out: Any
 
 
 def new_frontier(
-    given: DueRules, intervals: Any, priorities: Any, followed: int, robots: int
+    given: DueRules,
+    intervals: Any,
+    priorities: Any,
+    followed: int,
+    robots: int,
+    keeps_delays: bool,
 ) -> Frontier:
     """Before any page is due."""
     page = np.zeros(len(intervals), _PAGE).view(np.recarray)
@@ -79,10 +94,13 @@ def new_frontier(
             catch_up=np.inf,
             waiting_time=0.0,
             busy_time=0.0,
+            kept=0,
+            counts=False,
         ),
         calendar=new_alarms(len(intervals)),
         page=page,
         followed=np.zeros(followed, _FOLLOWED).view(np.recarray),
+        delays=np.zeros((_AT_ONCE + robots) * keeps_delays, _DELAY).view(np.recarray),
         line=np.zeros(len(intervals) * (given.order != rules.FIRST_DUE), dtype=np.int64),
         timed_out=np.zeros(robots, dtype=np.bool_),
     )
@@ -104,6 +122,20 @@ def frontier_tally(frontier: Frontier) -> FrontierTally:
         page_started=np.array(followed.started),
         page_delay=np.array(followed.delay),
     )
+
+
+def count_delays(frontier: Frontier, counter: TimeCounter) -> None:
+    """Put the delays into their bins that lie ready."""
+    ready = frontier.delays[: frontier.state.kept]
+    if len(ready):
+        counter.add_all(ready.row, np.ascontiguousarray(ready.time))
+        frontier.state.kept = 0
+
+
+@inner
+def has_room(frontier: Frontier | None) -> bool:
+    """Whether there is room for the delays of the accesses that begin at any event."""
+    return frontier is None or frontier.state.kept < _AT_ONCE
 
 
 @inner
@@ -164,8 +196,20 @@ def take_due(frontier: Frontier, hosts: Hosts, now: float) -> int:
     if len(frontier.followed) > 0:
         frontier.followed[page].started += 1
         frontier.followed[page].delay += delay
+    keep_delay(frontier, page, delay)
     start(hosts, now, page)
     return page
+
+
+@inner
+def keep_delay(frontier: Frontier, page: int, delay: float) -> None:
+    """Where quantiles are asked for, a delay after the warm-up is kept."""
+    state = frontier.state
+    if len(frontier.delays) > 0 and state.counts:
+        entry = frontier.delays[state.kept]
+        entry.row = page if len(frontier.followed) > 0 else 0
+        entry.time = delay
+        state.kept += 1
 
 
 @inner
@@ -253,6 +297,7 @@ def end_warmup_of_frontier(frontier: Frontier | None, now: float) -> None:
         return
     state = frontier.state
     state.since = now
+    state.counts = True
     state.waiting_at_start = state.waiting
     state.fell_due = state.started = 0
     state.delay = state.waiting_time = state.busy_time = 0.0

@@ -16,7 +16,7 @@ from sim import rules
 from sim.compiled_engine.blueprint import blueprint_of
 from sim.compiled_engine.building import begin_in_phase, copied, new_pages
 from sim.compiled_engine.events import advance
-from sim.compiled_engine.frontier import frontier_tally
+from sim.compiled_engine.frontier import count_delays, frontier_tally
 from sim.compiled_engine.many_robots import new_many_robots
 from sim.compiled_engine.queue import advance_queue
 from sim.compiled_engine.random_numbers import pages_ahead
@@ -24,10 +24,14 @@ from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.world import Buffer, Course, World
 from sim.draws import drawn_phase
+<<<<<<< HEAD
 from sim.engine_inputs import end_of_run, first_commit, first_due
+=======
+from sim.engine_inputs import end_of_run, first_due, horizon_octave, keeps_delays
+>>>>>>> b19fa6d
 from sim.environment import Path, draw_path
 from sim.law_counter import laws_tally
-from sim.sojourn_times import sojourns_tally
+from sim.sojourn_times import TimeCounter, sojourns_tally
 from sim.tally import (
     AgesTally,
     BufferTally,
@@ -35,8 +39,8 @@ from sim.tally import (
     CourseTally,
     LawsTally,
     PagesTally,
-    SojournsTally,
     Tally,
+    TimesTally,
 )
 
 _NEVER_DRAWN_FROM = np.random.Generator(np.random.PCG64(0))
@@ -81,10 +85,14 @@ class Replication:
         if self._world.frontier is not None:
             due = first_due(scenario, self._streams.stream("due"))
             self._world.frontier.calendar.time[: len(due)] = due
+<<<<<<< HEAD
         commits = scenario.model.commits
         if commits is not None:
             first = first_commit(commits, self._streams.stream("commit"))
             self._world.pages.commits.phase = first
+=======
+        self._delays = TimeCounter(horizon_octave(scenario))
+>>>>>>> b19fa6d
         if robots is not None and robots.deliveries is not None:
             phase = drawn_phase(self._blueprint.law_of_first_phase, self._delivery)
             begin_in_phase(self._world.robots, phase)
@@ -128,6 +136,8 @@ class Replication:
         """Fill up all blocks of numbers."""
         self._access.refill()
         self._indexing.refill()
+        if self._world.frontier is not None:
+            count_delays(self._world.frontier, self._delays)
         pages = self._world.pages
         sequence, pages.state.used = self._sequence.after(pages.sequence, pages.state.used)
         if sequence is not pages.sequence:
@@ -152,9 +162,17 @@ class Replication:
             frontier=frontier_tally(world.frontier) if world.frontier else None,
             clients=clients if scenario.clients else None,
             sojourns=_sojourns_tally(world.buffer) if scenario.buffer else None,
+            delays=self._delays_tally(),
             laws=self._laws_tally(),
             course=_course_tally(world.course) if world.course is not None and observed else None,
         )
+
+    def _delays_tally(self) -> TimesTally | None:
+        frontier = self._world.frontier
+        if frontier is None or not keeps_delays(self._scenario):
+            return None
+        count_delays(frontier, self._delays)
+        return self._delays.tally()
 
     def _laws_tally(self) -> LawsTally | None:
         points = self._blueprint.points
@@ -196,7 +214,7 @@ def _buffer_tally(world: World) -> BufferTally:
     )
 
 
-def _sojourns_tally(buffer: Buffer) -> SojournsTally:
+def _sojourns_tally(buffer: Buffer) -> TimesTally:
     return sojourns_tally(buffer.times, buffer.ended.tolist(), int(buffer.fixed.octave))
 
 

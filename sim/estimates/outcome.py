@@ -56,8 +56,7 @@ def results_from(
         estimates = _with_worst(estimates, pool, tallies[0].window)
     without = [_few(Columns(name, *values)) for name, values in left_out.items()]
     each = [Columns(name, *values) for name, values in measures_of(totals, scenario).items()]
-    quantiles = quantile_columns(tallies, scenario)
-    if quantiles is not None:
+    for quantiles in quantile_columns(tallies, scenario):
         for blocks, own in zip((estimates, each, without), quantiles, strict=True):
             blocks.append(own)
     courses = [tally.course for tally in tallies if tally.course is not None]

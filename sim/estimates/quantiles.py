@@ -1,4 +1,4 @@
-"""Quantiles of sojourn times: order statistics of the pages of all replications together.
+"""Quantiles of times: order statistics of the pages, or accesses, of all replications together.
 
 The interval is the one of Woodruff (1952): that of the share of pages below the quantile, carried
 over to times. It needs no density, and is as lopsided as the distribution.
@@ -7,17 +7,19 @@ over to times. It needs no density, and is as lopsided as the distribution.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scenarios import Scenario
+from scenarios.model import present
 from scenarios.results import Columns
 from sim import rules
 from sim.estimates.jackknife import jackknife_error, t_quantile
-from sim.sojourn_times import bin_edges
+from sim.sojourn_times import bin_edges, summed
 from sim.tally import Tally
 
 _FATES = {
@@ -26,6 +28,10 @@ _FATES = {
     "accepted": (rules.SERVED, rules.OBSOLETE, rules.PUSHED_OUT, rules.REPLACED),
     "all": (rules.SERVED, rules.OBSOLETE, rules.PUSHED_OUT, rules.REPLACED),
 }
+
+
+Bins = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
+"""Bins of times, ascending, and how many are in each."""
 
 
 class Times(NamedTuple):
@@ -40,7 +46,7 @@ class Times(NamedTuple):
     sums : ndarray of int, shape (k,)
         Pages in the bins from there to each one.
     refused : int
-        Pages with time 0.
+        Those with time 0.
     """
 
     octave: int
@@ -61,7 +67,7 @@ class Times(NamedTuple):
         if not self.pages or share > 1:
             return math.nan
         wanted = share * self.pages - self.refused
-        if wanted <= 0:
+        if wanted <= 0 or not len(self.sums):
             return 0.0
         which = min(int(np.searchsorted(self.sums, wanted)), len(self.sums) - 1)
         before = self._before(which)
@@ -95,35 +101,50 @@ def served_quantiles(tallies: Sequence[Tally], shares: Sequence[float]) -> dict[
 
 def quantile_columns(
     tallies: Sequence[Tally], scenario: Scenario
-) -> tuple[Columns, Columns, Columns] | None:
-    """The measure sojourn_quantile at the shares that the scenario asks for; None if at none.
+) -> Iterator[tuple[Columns, Columns, Columns]]:
+    """The measures of quantiles at the shares that the scenario asks for.
 
     Parameters
     ----------
     tallies : sequence of Tally
     scenario : Scenario
 
-    Returns
-    -------
+    Yields
+    ------
     estimates, replications, leave_one_out : Columns
-        Classes without pages are left out.
+        Classes without pages are left out, and pages without an access.
     """
-    shares = scenario.model.queue.sojourn_quantiles if scenario.model.queue else ()
+    queue, frontier = scenario.model.queue, scenario.model.frontier
+    if queue is not None and queue.sojourn_quantiles:
+        sources = [(f"{name} ", partial(_times_of, name=name)) for name in _classes(tallies)]
+        yield from _columns("sojourn_quantile", tallies, sources, queue.sojourn_quantiles)
+    if frontier is not None and frontier.policy.delay_quantiles:
+        pages = [(f"{page} ", partial(_delays, page=page)) for page in _accessed(tallies)]
+        of_all = ("", partial(_delays, page=None))
+        shares = frontier.policy.delay_quantiles
+        yield from _columns("frontier_delay_quantile", tallies, [of_all, *pages], shares)
+
+
+def _columns(
+    measure: str,
+    tallies: Sequence[Tally],
+    sources: Iterable[tuple[str, Callable[[Sequence[Tally]], Times]]],
+    shares: Sequence[float],
+) -> Iterator[tuple[Columns, Columns, Columns]]:
+    """Those of one measure, from the times that each subject has in some replications."""
     rows = [
-        (f"{name} {share!r}", *_row(together, each, share))
-        for name in (_classes(tallies) if shares else ())
-        for together, each in [
-            (_times_of(tallies, name), [_times_of([tally], name) for tally in tallies])
-        ]
+        (f"{name}{share!r}", *_row(together, each, share))
+        for name, times in sources
+        for together, each in [(times(tallies), [times([tally]) for tally in tallies])]
+        if together.pages
         for share in shares
     ]
-    if not rows:
-        return None
-    subjects, *values = zip(*rows, strict=True)
-    estimates, replications, left_out = (
-        Columns("sojourn_quantile", subjects, np.array(each).T) for each in values
-    )
-    return estimates, replications, left_out
+    if rows:
+        subjects, *values = zip(*rows, strict=True)
+        estimates, replications, left_out = (
+            Columns(measure, subjects, np.array(each).T) for each in values
+        )
+        yield estimates, replications, left_out
 
 
 def _classes(tallies: Sequence[Tally]) -> Iterator[str]:
@@ -141,12 +162,39 @@ def _times_of(tallies: Sequence[Tally], name: str) -> Times:
     for tally in tallies:
         assert tally.sojourns is not None
         assert tally.buffer is not None
-        parts += [tally.sojourns.of_fate(fate) for fate in _FATES[name]]
+        parts += [tally.sojourns.of_row(fate) for fate in _FATES[name]]
         refused += tally.buffer.refused if name == "all" else 0
         octave = tally.sojourns.octave
-    seen = [bins for bins, _ in parts if len(bins)]
-    first = min((int(bins[0]) for bins in seen), default=0)
-    counts = np.zeros(max((int(bins[-1]) + 1 for bins in seen), default=0) - first, dtype=np.int64)
+    return _in_all(octave, parts, refused)
+
+
+def _delays(tallies: Sequence[Tally], page: int | None) -> Times:
+    """Those of the accesses to one page, or to all, in some replications together.
+
+    What is in the first bin is a rounding error of a delay of 0.
+    """
+    parts = []
+    for tally in tallies:
+        delays = present(tally.delays)
+        of_all = delays.bins % rules.TIME_BINS, delays.counts
+        parts.append(of_all if page is None else delays.of_row(page))
+        octave = delays.octave
+    bins, accesses = summed(parts)
+    at_once = int(bins.searchsorted(1))
+    return _in_all(octave, [(bins[at_once:], accesses[at_once:])], int(accesses[:at_once].sum()))
+
+
+def _accessed(tallies: Sequence[Tally]) -> range:
+    """The pages whose own delays are kept."""
+    return range(len(present(tallies[0].frontier).page_started))
+
+
+def _in_all(octave: int, parts: Iterable[Bins], refused: int) -> Times:
+    """The times of several tallies together, bins that are listed once in each."""
+    parts = [part for part in parts if len(part[0])]
+    first = min((int(bins[0]) for bins, _ in parts), default=0)
+    end = max((int(bins[-1]) + 1 for bins, _ in parts), default=0)
+    counts = np.zeros(end - first, dtype=np.int64)
     for bins, pages in parts:
         counts[bins - first] += pages
     return Times(octave, first, np.cumsum(counts), refused)
@@ -171,7 +219,9 @@ def _row(
     width = t_quantile(len(times) - 1)
     low = pooled.quantile(max(share - width * error, 0.0))
     high = pooled.quantile(share + width * error)
-    slope = (high - low) / (2 * width * error)
+    # Where low is 0 the distribution may begin with a step, below which nothing varies.
+    span = (high - low) / 2 if low > 0 else high - estimate
+    slope = span / (width * error)
     values = [estimate, slope * error, low, high, 2.0 * estimate / rules.BINS_OF_OCTAVE, 0.0]
     left_out = estimate - slope * (shares - shares.mean())
     return values, [each.quantile(share) for each in times], left_out.tolist()

@@ -375,6 +375,28 @@ def test_solve_shows_the_best_formula_of_each_number(crawlsim: Any) -> None:
     assert sum(line.startswith("  loss_probability ") for line in out.splitlines()) == 3
 
 
+def test_quantiles_are_given_of_whatever_waits(crawlsim: Any) -> None:
+    """Of pages in a buffer, of those that fall due; without either that is said, and no more."""
+    code, out, err = crawlsim("solve", "one-robot", "frontier", "--quantiles", "0.5,0.9")
+    assert (code, err) == (0, "")
+    assert "sojourn_quantile served 0.9" in out
+    assert "frontier_delay_quantile 3 0.9" in out
+    code, out, err = crawlsim("solve", "cyclic-constant", "--quantiles", "0.5")
+    assert code == 0
+    assert "obsolescence_rate 0" in out
+    assert err.count("\n") == 1
+    assert "--quantiles: no page waits: there is no [buffer], and pages do not fall due" in err
+
+
+@pytest.mark.parametrize(
+    ("quantiles", "said"), [("5", "5 % is 0.05"), ("0.9,0.5", "must increase"), ("a", "shares")]
+)
+def test_what_are_no_shares_are_refused(crawlsim: Any, quantiles: str, said: str) -> None:
+    code, _, err = crawlsim("solve", "frontier", "--quantiles", quantiles)
+    assert code == 2
+    assert said in err
+
+
 def test_formulas_that_disagree_are_all_shown() -> None:
     """Two say 0.5 up to rounding, one 0.5 + 1e-8; a bound of 0.5 is reached, another is not."""
     rows = [

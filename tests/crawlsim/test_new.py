@@ -18,25 +18,29 @@ ASKED = [each for count in range(1, 6) for each in combinations(CRAWLER, count)]
 
 
 @pytest.mark.parametrize(
-    "sections", [*ASKED, ("page_set",), ("source",), ("servers",)], ids=",".join
+    "sections",
+    [*ASKED, *[(*each, "due") for each in ASKED], ("page_set",), ("source",), ("servers",)],
+    ids=",".join,
 )
 def test_every_combination_of_sections_is_a_scenario(sections: tuple[str, ...]) -> None:
     scenario = scenario_from(tomllib.loads(scenario_text("my file", list(sections))))
     assert scenario.name == "my-file"
-    assert set(sections) <= scenario.model_fields_set
+    assert set(sections) - {"due"} <= scenario.model_fields_set
+    assert (scenario.model.frontier is not None) == ("due" in sections)
 
 
 def test_every_line_that_is_commented_out_is_a_line_of_a_scenario() -> None:
     """A reader takes the # away, and the line above it."""
     text = scenario_text("my", ["pages", "activation", "buffer"])
+    text += scenario_text("my", ["due"])
     for line in text.splitlines():
         if line.startswith("# ") and " = " in line:
             assert tomllib.loads(line[2:])
 
 
-@pytest.mark.by_day(besides=("pages,buffer", "activation", "pages", "page_set", "source"))
+@pytest.mark.by_day(besides=("pages,buffer", "activation", "pages", "due", "page_set", "source"))
 @pytest.mark.parametrize(
-    "sections", ["pages,buffer", "activation", "pages", "page_set", "servers", "source"]
+    "sections", ["pages,buffer", "activation", "pages", "due", "page_set", "servers", "source"]
 )
 def test_the_file_is_checked_as_it_is(crawlsim: Any, tmp_path: Path, sections: str) -> None:
     path = tmp_path / "my.toml"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crawlsim.summary import _percent
+import sim
+from analytic import resolve
+from crawlsim.summary import _percent, opening_lines
 from scenarios import load
 from scenarios.text import units, visible
 
@@ -299,3 +302,23 @@ def test_what_is_needed_to_say_when_robots_have_caught_up_is_said(
     _, out, _ = crawlsim("run", "outage-and-catch-up", *given, "--engine", "simpy")
     assert ("catch_up_time: give robots.accessing.caught_up" in out) == said
     assert (re.search(r"^ +catch_up_time +[\d.]", out, re.M) is None) == said
+
+
+@pytest.mark.parametrize(
+    ("horizon", "said"),
+    [
+        (168.0, None),
+        (56.0, r"> 3\.\d+ hours in the mean; in \d of 8 replications not caught up by the horizon"),
+        (53.0, "> 1 hour in the mean; in 8 of 8 replications not caught up by the horizon"),
+        (51.0, "the last intervention ends after the horizon"),
+    ],
+)
+def test_a_run_too_short_to_catch_up_says_what_it_knows(horizon: float, said: str | None) -> None:
+    """A replication that had not caught up counts as long as it lasted."""
+    changes = {"run.horizon": horizon, "run.replications": 8, "run.warmup": 0.0}
+    scenario = resolve(load("outage-and-catch-up", changes))
+    results = sim.run(scenario, engine="simpy")
+    lines = [each for each in opening_lines(scenario, results) if each.startswith("catch_up_time")]
+    assert len(lines) == (said is not None)
+    assert said is None or re.fullmatch(f"catch_up_time: {said}", lines[0])
+    assert math.isnan(results.find("catch_up_time").estimate) == (said is not None)

@@ -31,6 +31,7 @@ from analytic import FORMULAS, Formula, resolve
 from analytic.index.bibliography import REFERENCES
 from analytic.index.notation import NOTATION
 from crawlsim.cli.loading import load_scenarios
+from crawlsim.cli.options import quantile_change
 from crawlsim.cli.program import commands
 from experiments import make_how_to_pictures as how_to
 from experiments.make_gallery import DIGESTS, FOLDER, digest_of, picture_of
@@ -265,7 +266,7 @@ def test_the_example_of_a_formula_is_covered_by_it(formula: Formula) -> None:
     assert words[:2] == ["crawlsim", "solve"]
     changes = [words[n + 1] for n, word in enumerate(words) if word == "--set"]
     if "--quantiles" in words:
-        changes.append(f"buffer.sojourn_quantiles=[{words[words.index('--quantiles') + 1]}]")
+        changes += quantile_change(words[words.index("--quantiles") + 1])
     (scenario,) = load_scenarios((words[2],), tuple(changes))
     assert formula.reason_against(resolve(scenario)) is None
 

@@ -386,6 +386,9 @@ FRONTIERS: dict[str, dict[str, Any]] = {
         ],
         "activation.static": {"fast": 2, "slow": 0},
     },
+    # More accesses than lie ready at once, and one row for all pages.
+    "quantiles": {"robots.accessing.delay_quantiles": [0.5], "run.horizon": 15_000.0},
+    "quantiles-of-sums": {"robots.accessing.delay_quantiles": [0.5], "run.page_rows": 0},
 }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import sim
 from scenarios import Scenario, ScenarioError, scenario_from
 from sim import simpy_engine
 from sim.rules import MOST_OVERDUE, PRIORITY, next_due, next_pause, urgency
@@ -58,6 +59,16 @@ def test_a_page_is_due_again_an_interval_after_its_delivery() -> None:
     # Page 1 waits from 0 to 1, and from 9 to 10. What happens at 0 is before the window.
     assert (tally.delay, tally.waiting_time, tally.busy_time) == (2.0, 2.0, 7.0)
     assert (tally.waiting_at_start, tally.fell_due, tally.started) == (1, 6, 7)
+
+
+def test_quantiles_of_delays_count_every_access_alike() -> None:
+    """Of the seven accesses after the start two wait, each for 1, both of them to page 1."""
+    scenario = scenario_from(TWO).with_("robots.accessing.delay_quantiles", [0.7, 0.8])
+    found = sim.run(scenario).rows
+    known = {row.subject: row.estimate for row in found.of_measure("frontier_delay_quantile")}
+    assert [known[each] for each in ("0.7", "0 0.7", "0 0.8")] == [0.0, 0.0, 0.0]
+    for subject in ("0.8", "1 0.7", "1 0.8"):
+        assert known[subject] == pytest.approx(1.0, rel=1e-3)
 
 
 def test_or_after_its_start() -> None:

@@ -14,7 +14,7 @@ import sim
 from scenarios import ScenarioError, load
 from sim import rules
 from sim.estimates.quantiles import Times
-from sim.sojourn_times import SojournCounter, bin_edges
+from sim.sojourn_times import TimeCounter, bin_edges
 
 HORIZON = 1e5
 OCTAVE = math.frexp(HORIZON)[1]
@@ -45,14 +45,14 @@ def test_many_times_have_the_bins_of_each(times: list[float]) -> None:
 
 def test_times_are_counted_whenever_they_are_put_into_bins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some by the way, the others in the end."""
-    monkeypatch.setattr(SojournCounter, "_AT_ONCE", 64)
-    counter = SojournCounter(OCTAVE)
+    monkeypatch.setattr(TimeCounter, "_AT_ONCE", 64)
+    counter = TimeCounter(OCTAVE)
     times = np.random.default_rng(6).exponential(size=1000).tolist()
     for place, time in enumerate(times):
         counter.add(place % 4, time)
-    tally = counter.tally([250] * 4)
+    tally = counter.tally()
     for fate in range(4):
-        bins, counts = tally.of_fate(fate)
+        bins, counts = tally.of_row(fate)
         expected = np.bincount([rules.time_bin(time, OCTAVE) for time in times[fate::4]])
         assert counts.tolist() == expected[bins].tolist()
         assert counts.sum() == 250

@@ -9,22 +9,27 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 import sim
 from analytic import compare, overall, predict
-from analytic.frontier import alone_obsolescence, closed_network_obsolescence
+from analytic.frontier import alone_obsolescence, closed_network_obsolescence, formulas
 from analytic.frontier.closed_network import (
     Network,
     found_when_due,
     mean_waits,
     time_until_first,
+    wait_quantile,
     with_other_accesses,
 )
+from analytic.frontier.formulas import closed_network_delays
 from scenarios import Scenario, scenario_from
 from scenarios.laws import Deterministic, Erlang, Exponential
 
 INTERVALS = np.array([1.0, 2.0, 3.0, 1.5, 4.0])
 CHANGES = np.array([0.5, 0.3, 0.2, 1.0, 0.1])
+
+QUANTILE = "frontier_delay_quantile"
 
 FRONTIER: dict[str, Any] = {
     "name": "frontier",
@@ -63,8 +68,14 @@ State = tuple[tuple[int, ...], tuple[int, ...]]
 """The pages at the robots in the order in which they fell due; the phase of each other page."""
 
 
-def rates_of_pages(intervals: Sequence[float], robots: int, rate: float, phases: int) -> Any:
-    """Deliveries of each page per unit time, of intervals with so many phases each.
+Rates = dict[tuple[int, State], float]
+"""Of a page, and the state that it leaves: how often it is delivered, or falls due."""
+
+
+def chain_of_orders(
+    intervals: Sequence[float], robots: int, rate: float, phases: int
+) -> tuple[Rates, Rates]:
+    """Deliveries of pages per unit time, of intervals with so many phases each, and falls due.
 
     From the words of the model: every page by itself, in a chain of all orders.
     """
@@ -80,18 +91,21 @@ def rates_of_pages(intervals: Sequence[float], robots: int, rate: float, phases:
 
     start = number(((), (0,) * pages))
     moves: list[tuple[int, int, float]] = []
-    delivering: list[tuple[int, int]] = []
+    delivering: list[tuple[int, int, float]] = []
+    joining: list[tuple[int, int, float]] = []
     for place, (line, phase) in enumerate(states):  # which grows meanwhile
         for served in line[:robots]:
             left = tuple(each for each in line if each != served)
             moves.append((place, number((left, phase)), rate))
-            delivering.append((place, served))
+            delivering.append((place, served, rate))
         for page in set(range(pages)) - set(line):
             speed = phases / intervals[page]
             following = (phase[page] + 1) % phases
             on = (*phase[:page], following, *phase[page + 1 :])
             joined = line if following else (*line, page)
             moves.append((place, number((joined, on)), speed))
+            if not following:
+                joining.append((place, page, speed))
     assert start == 0
     size = len(states)
     generator = np.zeros((size, size))
@@ -100,9 +114,18 @@ def rates_of_pages(intervals: Sequence[float], robots: int, rate: float, phases:
     generator -= np.diag(generator.sum(axis=1))
     system = np.vstack([generator.T, np.ones(size)])
     law = np.linalg.lstsq(system, np.append(np.zeros(size), 1.0), rcond=None)[0]
-    found = np.zeros(pages)
-    for place, page in delivering:
-        found[page] += rate * law[place]
+    delivered, due = (
+        {(page, states[place]): speed * float(law[place]) for place, page, speed in events}
+        for events in (delivering, joining)
+    )
+    return delivered, due
+
+
+def rates_of_pages(*system: Any) -> Any:
+    """Deliveries of each page per unit time."""
+    found = np.zeros(len(system[0]))
+    for (page, _), rate in chain_of_orders(*system)[0].items():
+        found[page] += rate
     return found
 
 
@@ -122,6 +145,76 @@ def test_a_chain_of_all_orders_has_the_same_rates(
     waits = waits_of(intervals, robots, rate)
     expected = rates_of_pages(intervals, robots, rate, phases)
     np.testing.assert_allclose(1.0 / (intervals + waits + 1.0 / rate), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("intervals", "robots", "rate", "phases"),
+    [([0.5, 2.0, 0.7], 1, 1.0, 1), ([1.0, 2.0, 3.0], 2, 0.6, 3), ([0.3, 0.9, 4.0, 1.1], 1, 0.5, 1)],
+)
+def test_quantiles_are_those_of_the_chain_of_all_orders(
+    intervals: list[float], robots: int, rate: float, phases: int
+) -> None:
+    """A page waits while robots end one access after another, all those before it but R - 1.
+
+    The chain gives how many it finds, and a chain of its own how long they last.
+    """
+    due = chain_of_orders(intervals, robots, rate, phases)[1]
+    most = len(intervals)
+    leaving = robots * rate * (np.eye(most, k=-1) - np.eye(most))
+    leaving[0] = 0.0
+    shares = (0.3, 0.6, 0.9, 0.999)
+    law = Exponential(mean=1.0 / rate)
+    of_all, of_each = closed_network_delays(intervals, robots, law, shares)
+    for pages, quantiles in (
+        *[({page}, of_each[page]) for page in range(most)],
+        (set(range(most)), of_all),
+    ):
+        ahead = np.zeros(most)
+        for (page, (line, _)), often in due.items():
+            ahead[max(len(line) - robots + 1, 0)] += often * (page in pages)
+        ahead /= ahead.sum()
+        for share, time in zip(shares, quantiles.tolist(), strict=True):
+            over = float((ahead @ expm(leaving * time))[0])
+            assert over == pytest.approx(share, abs=1e-9) if time else over >= share - 1e-9
+
+
+def test_quantiles_of_the_waits_have_the_mean_that_is_known() -> None:
+    """The mean is the integral of the quantiles over the shares."""
+    shares = ((np.arange(4000) + 0.5) / 4000).tolist()
+    _, of_each = closed_network_delays(INTERVALS, 1, Exponential(mean=1.0), shares)
+    np.testing.assert_allclose(of_each.mean(axis=1), waits_of(INTERVALS, 1), rtol=1e-3)
+    assert (np.diff(of_each, axis=1) >= 0.0).all()
+
+
+def test_quantiles_of_many_pages_behind_few_robots() -> None:
+    """A backlog of some thousands: nearly normal, and the scale of time does not matter."""
+    intervals = np.repeat([10.0, 20.0, 30.0], 1000)
+    law = Exponential(mean=1.0)
+    of_all, of_each = closed_network_delays(intervals, 20, law, [0.5, 0.9])
+    assert of_each[0, 0] == pytest.approx(waits_of(intervals, 20)[0], rel=1e-3)
+    assert of_each[:, 0].min() <= of_all[0] <= of_each[:, 0].max()
+    slower = closed_network_delays(intervals * 1e6, 20, Exponential(mean=1e6), [0.5, 0.9])
+    np.testing.assert_allclose(slower[0], of_all * 1e6, rtol=1e-9)
+
+
+def test_with_a_robot_for_each_page_nobody_ever_waits() -> None:
+    changes = {"robots.available": 5, "robots.accessing.delay_quantiles": [0.5, 0.99]}
+    changes["robots.access_time"] = {"uniform": {"low": 0.5, "high": 2.0}}
+    predictions, _ = predict(scenario_from(FRONTIER).with_(changes))
+    values = {row.subject: row.value for row in predictions if row.measure == QUANTILE}
+    names = [f"{page} {share}" for page in range(5) for share in (0.5, 0.99)]
+    assert values == dict.fromkeys(["0.5", "0.99", *names], 0.0)
+    rows = rows_of(scenario_from(FRONTIER).with_(changes))
+    assert {row.verdict for row in rows if row.measure == QUANTILE} == {"agrees"}
+
+
+def test_of_other_access_times_no_quantile_is_known() -> None:
+    changes = {"robots.access_time": {"deterministic": {"value": 1.0}}}
+    changes["robots.accessing.delay_quantiles"] = [0.9]
+    predictions, others = predict(scenario_from(FRONTIER).with_(changes))
+    assert QUANTILE not in {row.measure for row in predictions}
+    (said,) = [each for each in others if each.source == "frontier closed network, quantiles"]
+    assert said.reasons == ("access times are not exponential",)
 
 
 def exact_waits(intervals: Sequence[float], robots: int, rate: float) -> list[float]:
@@ -179,7 +272,9 @@ def test_long_and_short_intervals_are_answered(interval: float) -> None:
 def test_others_are_refused_with_a_reason(interval: float) -> None:
     scenario = scenario_from(FRONTIER).with_("robots.accessing.intervals", interval)
     assert predict(scenario)[0] == []
-    (said,) = [each.reasons for each in predict(scenario)[1] if "closed" in each.source]
+    (said,) = [
+        each.reasons for each in predict(scenario)[1] if each.source == "frontier closed network"
+    ]
     assert "intervals and access times differ by more than 1e8 times" in said
 
 
@@ -304,6 +399,31 @@ def test_a_page_that_found_itself_among_the_others_would_be_caught(
 
     monkeypatch.setattr(closed_network, "_seen_by_each", of_all)
     assert overall(rows_of(scenario_from(FRONTIER))) == "disagrees"
+
+
+ASKED = {"robots.accessing.delay_quantiles": [0.9, 0.99], "run.replications": 60}
+
+
+@pytest.mark.statistical
+def test_the_simulated_quantiles_agree() -> None:
+    rows = [row for row in rows_of(scenario_from(FRONTIER).with_(ASKED)) if row.measure == QUANTILE]
+    assert len(rows) == 12
+    assert overall(rows) != "disagrees"
+    assert max(row.detectable for row in rows) < 0.2
+
+
+@pytest.mark.statistical
+def test_a_page_that_waited_for_an_access_too_few_would_be_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The planted error: k - R accesses must end before its own, of k others at R robots."""
+
+    def one_less(law: Any, step: float, share: float) -> float:
+        return wait_quantile(np.append(law[0] + law[1], law[2:]), step, share)
+
+    monkeypatch.setattr(formulas, "wait_quantile", one_less)
+    rows = [row for row in rows_of(scenario_from(FRONTIER).with_(ASKED)) if row.measure == QUANTILE]
+    assert overall(rows) == "disagrees"
 
 
 @pytest.mark.parametrize("law", [Deterministic(value=1.0), Erlang(shape=2, mean=1.0)])

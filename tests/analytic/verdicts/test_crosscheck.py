@@ -17,7 +17,16 @@ from robot_by_robot import simulate_robot_by_robot
 from systems import BATCHES, PHASES, queue
 
 import sim
-from analytic import Comparison, Prediction, compare, overall, predict, resolve, scope_of
+from analytic import (
+    Comparison,
+    Prediction,
+    check_scenario,
+    compare,
+    overall,
+    predict,
+    resolve,
+    scope_of,
+)
 from analytic.verdicts.crosscheck import PAGE_FLOOR
 from analytic.verdicts.significance import (
     MOST_REPLICATIONS,
@@ -573,6 +582,17 @@ def test_disciplines_with_phase_type_timers_agree_with_the_oracle(changes: dict[
     predictions = [exact(name, known[name, None]) for name in shares]
     predictions.append(exact("mean_in_system", known["mean_in_system", None]))
     assert overall(compare(predictions, sim.run(scenario))) != "disagrees"
+
+
+def test_of_many_pages_that_fall_due_few_are_judged() -> None:
+    """Their delays, and the quantiles of these, with the other rows of the page."""
+    many = {"pages.change_rates": [0.1] * 60, "pages.weights": [*range(1, 61)]}
+    many |= {"robots.accessing": {"policy": "due", "intervals": 20.0, "delay_quantiles": [0.9]}}
+    scenario = load("frontier", many | {"run.replications": 2, "run.horizon": 2000.0, "judged": []})
+    rows = check_scenario(scenario, predict(scenario)[0], sim.run(scenario))
+    for measure in ("obsolescence_rate", "frontier_delay", "frontier_delay_quantile"):
+        judged = [row for row in rows if row.measure == measure and row.verdict != "not judged"]
+        assert len(judged) == 20 + (measure != "obsolescence_rate")
 
 
 def test_a_quantile_of_a_class_that_the_run_never_saw_is_inconclusive() -> None:
