@@ -101,11 +101,7 @@ routing = {{ period = [0, 1, 1] }}    # or {{ random = [0.3, 0.7] }}, or "optima
 _ALL = (*_SECTIONS, "due")
 _ALONE = ("page_set", "source", "servers")
 _ACCESSED = ("pages", "page_set")
-<<<<<<< HEAD
-_NEEDS = {"clients": "pages", "index": "pages", "activation": "buffer"}
-=======
-_NEEDS = {"clients": "pages", "activation": "buffer", "due": "pages"}
->>>>>>> b19fa6d
+_NEEDS = {"clients": "pages", "index": "pages", "activation": "buffer", "due": "pages"}
 _FETCHED = ("pages", "buffer")
 
 _RUN = """

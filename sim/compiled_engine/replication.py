@@ -24,11 +24,13 @@ from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.world import Buffer, Course, World
 from sim.draws import drawn_phase
-<<<<<<< HEAD
-from sim.engine_inputs import end_of_run, first_commit, first_due
-=======
-from sim.engine_inputs import end_of_run, first_due, horizon_octave, keeps_delays
->>>>>>> b19fa6d
+from sim.engine_inputs import (
+    end_of_run,
+    first_commit,
+    first_due,
+    horizon_octave,
+    keeps_delays,
+)
 from sim.environment import Path, draw_path
 from sim.law_counter import laws_tally
 from sim.sojourn_times import TimeCounter, sojourns_tally
@@ -85,14 +87,11 @@ class Replication:
         if self._world.frontier is not None:
             due = first_due(scenario, self._streams.stream("due"))
             self._world.frontier.calendar.time[: len(due)] = due
-<<<<<<< HEAD
         commits = scenario.model.commits
         if commits is not None:
             first = first_commit(commits, self._streams.stream("commit"))
             self._world.pages.commits.phase = first
-=======
         self._delays = TimeCounter(horizon_octave(scenario))
->>>>>>> b19fa6d
         if robots is not None and robots.deliveries is not None:
             phase = drawn_phase(self._blueprint.law_of_first_phase, self._delivery)
             begin_in_phase(self._world.robots, phase)
