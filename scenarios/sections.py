@@ -106,6 +106,7 @@ class Pages(Section):
     priority: Annotated[tuple[NonNegative, ...] | Annotated[Column, OneKey()], ByType()] | None = (
         None
     )
+    refresh_quantiles: Shares = ()
 
     @model_validator(mode="after")
     def _valid(self) -> Pages:

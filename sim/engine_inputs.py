@@ -149,6 +149,11 @@ def pages_of_frontier(scenario: Scenario) -> int:
     return 0 if only_sums(scenario) else present(scenario.pages).count
 
 
+def keeps_refresh_times(scenario: Scenario) -> bool:
+    """Whether the times until changes are searchable are kept, for quantiles of them."""
+    return scenario.pages is not None and bool(scenario.pages.refresh_quantiles)
+
+
 def keeps_delays(scenario: Scenario) -> bool:
     """Whether the delays of accesses are kept, since quantiles of them are asked for."""
     return bool(present(scenario.model.frontier).policy.delay_quantiles)

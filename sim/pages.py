@@ -15,8 +15,9 @@ import numpy as np
 from sim import rules
 from sim.clock import Alarm, Clock
 from sim.event_log import LogEvent
+from sim.sojourn_times import TimeCounter
 from sim.speeds import end_at_full_speed
-from sim.tally import AgesTally, PagesTally
+from sim.tally import AgesTally, PagesTally, TimesTally
 
 _CHANGE = rules.tie_order(rules.PAGE_CHANGE, 0)
 
@@ -51,6 +52,10 @@ class Pages:
         When what takes a time from now on ends, at the speed of changes.
     next_commit : callable, optional
         When what is indexed now can be searched; None: at once.
+    counter_of_times : callable, optional
+        Makes a counter of the times until changes can be searched, where quantiles are asked for.
+    by_page : bool
+        Whether that has a row for each page.
     """
 
     def __init__(
@@ -59,7 +64,11 @@ class Pages:
         stream: Any,
         end: Callable[[float, float], float] = end_at_full_speed,
         next_commit: Callable[[float], float] | None = None,
+        counter_of_times: Callable[[], TimeCounter] | None = None,
+        by_page: bool = True,
     ) -> None:
+        self._counter_of_times = counter_of_times
+        self._by_page = by_page
         self._next_commit = next_commit
         self._uncommitted: dict[int, tuple[float, Copy]] = {}
         self._end = end
@@ -121,6 +130,8 @@ class Pages:
         if rules.holds_change(stale_from, delivered, unseen_from):
             self._refreshes[page] += 1
             self._refresh_time[page] += now - unseen_from
+            if self._times:
+                self._times.add(page if self._by_page else 0, now - unseen_from)
             self._unseen_from[page] = stale_from
         if stale_from > now:
             self._close(now, page)
@@ -149,6 +160,7 @@ class Pages:
         self._stale_time = [0.0] * len(self._means)
         self._refreshes = [0] * len(self._means)
         self._refresh_time = [0.0] * len(self._means)
+        self._times = self._counter_of_times() if self._counter_of_times else None
         self._age_since = [now] * len(self._means)
         self._age_time = [0.0] * len(self._means)
 
@@ -178,6 +190,10 @@ class Pages:
                 (self._deliveries, self._stale_time, self._refreshes, self._refresh_time),
             )
         )
+
+    def refresh_times(self) -> TimesTally | None:
+        """How long changes had to wait that became searchable since the end of the warm-up."""
+        return self._times.tally() if self._times else None
 
     def ages(self, now: float) -> AgesTally:
         """How old the copies in the index were from the end of the warm-up to now."""

@@ -23,6 +23,7 @@ from scenarios.page_data import (
     page_priorities,
     page_service_times,
 )
+from scenarios.page_groups import only_sums
 from scenarios.sections import Pages as PagesSection
 from scenarios.sections import PageSize
 from sim import rules
@@ -39,6 +40,7 @@ from sim.engine_inputs import (
     first_due,
     horizon_octave,
     keeps_delays,
+    keeps_refresh_times,
     laws_of_robots,
     limits_over_time,
     modes_in_use,
@@ -70,6 +72,7 @@ from sim.robots import (
     SwitchedRobots,
 )
 from sim.robots_by_phase import FreeRobotsByPhase, JointRobotsByPhase, QueueState
+from sim.sojourn_times import TimeCounter
 from sim.speeds import end_at_full_speed, end_of_work, piece_at, speed_over_time
 from sim.streams import stream
 from sim.tally import Tally
@@ -211,6 +214,7 @@ class SearchEngine:
             clients=self._clients.tally() if self._clients else None,
             sojourns=self._buffer.sojourns() if isinstance(self._buffer, Buffer) else None,
             delays=self.frontier.delays() if self.frontier else None,
+            refresh_times=self._pages.refresh_times() if self._pages else None,
             laws=self._laws.tally() if self._laws else None,
             course=self._course.tally() if self._course else None,
         )
@@ -231,7 +235,10 @@ class SearchEngine:
             return None
         rates = change_rates(section).tolist()
         changes = self._stream("change"), self._ends["change_factor"]
-        return Pages(rates, *changes, self._commits())
+        counter = None
+        if keeps_refresh_times(self._scenario):
+            counter = partial(TimeCounter, horizon_octave(self._scenario))
+        return Pages(rates, *changes, self._commits(), counter, not only_sums(self._scenario))
 
     def _commits(self) -> Callable[[float], float] | None:
         """When what is indexed at a time can be searched; None: at once."""

@@ -616,6 +616,8 @@ class Tally:
     delays : TimesTally or None
         From falling due to the start of the access, where their quantiles are asked for: by page,
         or all in one row where pages are many.
+    refresh_times : TimesTally or None
+        From a change until it can be searched, where their quantiles are asked for; likewise.
     laws : LawsTally or None
         Where distributions are to be compared.
     course : CourseTally or None
@@ -639,6 +641,7 @@ class Tally:
     page_set: PageSetTally | None = None
     sojourns: TimesTally | None = None
     delays: TimesTally | None = None
+    refresh_times: TimesTally | None = None
     laws: LawsTally | None = None
     course: CourseTally | None = None
     page_sums: PageSumsTally | None = None
@@ -660,6 +663,14 @@ class Tally:
         if self.buffer is not None and self.pages is not None:
             delivered = int(self.pages.deliveries.sum())
             require(delivered == self.buffer.delivered, "pages delivered without the buffer")
+        self._check_times()
+        if self.buffer is not None and self.laws is not None:
+            self.laws.check(self.buffer)
+        if self.course is not None:
+            self.course.check(robots, self.buffer is not None and self.pages is not None)
+
+    def _check_times(self) -> None:
+        """Raise `ConservationError` unless times were counted of what was counted itself."""
         if self.buffer is not None and self.sojourns is not None:
             message = "sojourn times of other pages than those that ended"
             self.sojourns.check(self.buffer.ended, message)
@@ -667,7 +678,6 @@ class Tally:
             started = self.frontier.page_started
             each = started if len(started) else [self.frontier.started]
             self.delays.check(each, "delays of other accesses than those that began")
-        if self.buffer is not None and self.laws is not None:
-            self.laws.check(self.buffer)
-        if self.course is not None:
-            self.course.check(robots, self.buffer is not None and self.pages is not None)
+        if self.pages is not None and self.refresh_times is not None:
+            same = self.refresh_times.counts.sum() == self.pages.refreshes.sum()
+            require(bool(same), "times of other changes than those that became searchable")

@@ -266,6 +266,7 @@ def search_engines(draw: Any) -> Tables:
         if draw(st.booleans()):
             tables["clients"] = {"query_rate": draw(st.sampled_from([0.5, 5.0]))}
         tables |= draw(st.just({}) | st.fixed_dictionaries({"index": commits}))
+        tables["pages"] |= draw(st.sampled_from([{}, {"refresh_quantiles": [0.5, 0.99]}]))
     if "access_time" in robots and "host_spacing" not in robots and draw(st.booleans()):
         robots["failure"] = {
             "probability": draw(st.sampled_from([0.0, 0.1, 0.6])),

@@ -6,7 +6,7 @@ The sums are made here anew, from the groups that the scenario names: the simula
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -49,6 +49,33 @@ def page_rows(
     for page in followed_pages(scenario.pages):
         if math.isfinite(values[page]):
             yield measure, page, float(values[page])
+
+
+def quantile_rows(
+    scenario: Scenario,
+    measure: str,
+    shares: Sequence[float],
+    of_all: Array,
+    of_each: Mapping[int, Array],
+) -> Iterator[tuple[str, Subject, float]]:
+    """Rows of quantiles, of all pages and of those with a row; undefined ones are left out.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    measure : str
+    shares : sequence of float
+    of_all : ndarray, shape (shares,)
+    of_each : mapping of int to ndarray, shape (shares,)
+        By page.
+    """
+    rows = {"": of_all}
+    if not only_sums(scenario):
+        rows |= {f"{page} ": times for page, times in of_each.items()}
+    for name, times in rows.items():
+        for share, time in zip(shares, times.tolist(), strict=True):
+            if math.isfinite(time):
+                yield measure, f"{name}{share!r}", time
 
 
 def freshness_rows(

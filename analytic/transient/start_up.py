@@ -83,6 +83,7 @@ _STALENESS = (
     "weighted_obsolescence",
     "stale_answer_probability",
     "time_to_refresh",
+    "time_to_refresh_quantile",
 )
 _OF_PAGES = (*_STALENESS, "control_cost")
 
@@ -104,6 +105,7 @@ _ONLY_LOWERED = (
     "stale_answer_probability",
     "index_age",
     "time_to_refresh",
+    "time_to_refresh_quantile",
 )
 """An empty buffer and fresh copies lose nothing, keep nobody waiting, and are not out of date."""
 

@@ -16,7 +16,7 @@ from scenarios.page_groups import is_tenth
 from scenarios.rare import share_dispersion
 from scenarios.results import Estimate, Results
 
-_QUANTILES = ("sojourn_quantile", "frontier_delay_quantile")
+_QUANTILES = ("sojourn_quantile", "frontier_delay_quantile", "time_to_refresh_quantile")
 
 _PAGE_RATES = ("arrival_rate", "loss_rate", "throughput")
 

@@ -435,7 +435,7 @@ def _is_of_one_page(prediction: Prediction) -> bool:
 def _page_of(prediction: Prediction) -> int | None:
     """The page that it is about; None: not a single one."""
     subject = prediction.subject
-    if prediction.measure == "frontier_delay_quantile":
+    if prediction.measure in ("frontier_delay_quantile", "time_to_refresh_quantile"):
         page, _, share = str(subject).partition(" ")
         return int(page) if share else None
     if isinstance(subject, int) and prediction.measure in _OF_PAGES:

@@ -22,6 +22,7 @@ from sim.compiled_engine.random_numbers import (
 )
 from sim.compiled_engine.seeding import Streams
 from sim.engine_inputs import (
+    keeps_refresh_times,
     laws_of_robots,
     looks_ahead,
     places_of_robots,
@@ -86,6 +87,7 @@ class Blueprint:
         plain = self._robots.host_spacing is None and not self._may_fail
         model = self.scenario.model
         plain = plain and model.frontier is None and model.commits is None
+        plain = plain and not keeps_refresh_times(self.scenario)
         return self.scenario.buffer is None and len(self.heard) == 1 and plain
 
     def _find_whether_queue(self) -> bool:

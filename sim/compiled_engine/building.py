@@ -24,12 +24,14 @@ from scenarios.page_data import (
     page_service_times,
     page_weights,
 )
+from scenarios.page_groups import only_sums
 from scenarios.sections import PageSize
 from scenarios.sections import Robots as RobotsSection
 from sim import rules
 from sim.compiled_engine.alarms import new_alarms, new_timers
 from sim.compiled_engine.frontier import Frontier, new_frontier
 from sim.compiled_engine.host_spacing import Hosts, new_hosts
+from sim.compiled_engine.kept_times import new_kept_times
 from sim.compiled_engine.records import record
 from sim.compiled_engine.world import (
     DUE,
@@ -55,6 +57,7 @@ from sim.engine_inputs import (
     horizon_octave,
     joint_events,
     keeps_delays,
+    keeps_refresh_times,
     limits_over_time,
     mean_times,
     modes_in_use,
@@ -277,7 +280,9 @@ def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
     age = np.zeros(len(rates) if scenario.buffer else 0, _AGE)
     state = record(known=section is not None, copies=0, used=0, window_start=0.0)
     views = page.view(np.recarray), age.view(np.recarray)
-    return Pages(state, *views, np.zeros(0, dtype=np.int64), *_commits(scenario))
+    most = 2 * len(rates) + largest_batch(scenario.robots)  # with a commit, all of them
+    times = new_kept_times(keeps_refresh_times(scenario), most, not only_sums(scenario))
+    return Pages(state, *views, np.zeros(0, dtype=np.int64), *_commits(scenario), times)
 
 
 def _commits(scenario: Scenario) -> tuple[Any, Any]:

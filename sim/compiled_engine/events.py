@@ -28,9 +28,10 @@ from sim.compiled_engine.frontier import (
     earlier_of_frontier,
     end_warmup_of_frontier,
     finish_frontier,
-    has_room,
+    has_room_for_delays,
 )
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
+from sim.compiled_engine.kept_times import has_room
 from sim.compiled_engine.pages import (
     change_after,
     close,
@@ -154,7 +155,8 @@ def has_numbers(world: World) -> bool:
     left = len(world.pages.sequence) - world.pages.state.used
     used_up = world.access.used_up[0] or world.indexing.used_up[0]
     polite = world.robots.state.kind == POLITE
-    lacks = used_up or not has_room(world.frontier)
+    is_full = not (has_room(world.pages.refresh_times) and has_room_for_delays(world.frontier))
+    lacks = used_up or is_full
     return not lacks and left >= (rules.LOOKAHEAD if polite else len(world.buffer.load))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from sim import rules
 from sim.compiled_engine.jit import inner
+from sim.compiled_engine.kept_times import keep_time
 from sim.compiled_engine.speeds import next_change
 from sim.compiled_engine.world import Course, Pages, World
 
@@ -89,6 +90,7 @@ def make_searchable(
     if rules.holds_change(stale_from, delivered, page.unseen_from):
         page.refreshes += 1
         page.refresh_time += now - page.unseen_from
+        keep_time(pages.refresh_times, index, now - page.unseen_from)
         page.unseen_from = stale_from
     if stale_from > now:
         close(pages, page, now)
@@ -126,6 +128,7 @@ def end_warmup_of_pages(pages: Pages, now: float) -> None:
         pages.page[index].refreshes = 0
         pages.page[index].refresh_time = 0.0
     pages.state.window_start = now
+    pages.refresh_times.state.counts = True
     for index in range(len(pages.age)):
         pages.age[index].since = now
         pages.age[index].time = 0.0

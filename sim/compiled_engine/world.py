@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from sim.compiled_engine.alarms import Alarms, Timers
 from sim.compiled_engine.frontier import Frontier
 from sim.compiled_engine.host_spacing import Hosts
+from sim.compiled_engine.kept_times import KeptTimes
 from sim.environment import Path
 from sim.speeds import Speed
 
@@ -145,6 +146,8 @@ class Pages(NamedTuple):
         Of the newest copy that was indexed since the last commit, where there is one: `until` when
         it cannot be searched (inf: there is none), from when on it is out of date (`stale_from`),
         and when it was `delivered`. No entries where copies can be searched at once.
+    refresh_times : KeptTimes
+        How long the last changes had to wait until they could be searched.
     """
 
     state: Any
@@ -153,6 +156,7 @@ class Pages(NamedTuple):
     sequence: Any
     commits: Any
     uncommitted: Any
+    refresh_times: KeptTimes
 
 
 class Robots(NamedTuple):
