@@ -130,7 +130,7 @@ def unseen_between(gaps: Gaps, law: Distribution, pages: int) -> Unseen:
         )
 
     def unseen(times: Array) -> Array:
-        found: Array = np.bincount(gaps.page, gaps.rate * brought(times[gaps.page]), pages)
+        found: Array = np.bincount(gaps.page, gaps.rate * brought(times[gaps.page]), pages) * 1.0
         return found
 
     return unseen
@@ -189,7 +189,8 @@ def _brought_by_gamma(mu: Array, shape: Array, rate: Array | float, times: Array
     distant = scale * _tail_fraction(shape, np.where(far, z, shape + 9.0))
     after = tails[0] - np.where(far, distant, near)
     after = np.where(mu * mean < _RARELY, rarely, after)
-    return np.where(times < 0.0, before, np.maximum(after, 0.0))
+    brought: Array = np.where(times < 0.0, before, np.maximum(after, 0.0))
+    return brought
 
 
 def _tail_fraction(shape: Array, z: Array) -> Array:
