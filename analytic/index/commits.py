@@ -84,7 +84,7 @@ def reason_against_commits(measure: str, scenario: Scenario) -> str | None:
     """
     if measure not in _OF_WHAT_IS_SEARCHED and not _has_stale_cost(measure, scenario):
         return None
-    if measure == "time_to_refresh":
+    if measure in _TIMES:
         return _SEVERAL_WAIT
     if scenario.interventions:
         return _NOT_OVER_TIME
@@ -95,9 +95,10 @@ def reason_against_commits(measure: str, scenario: Scenario) -> str | None:
     return _IN_STEP if in_step and present(scenario.model.commits).phase is not None else None
 
 
+_TIMES = ("time_to_refresh", "time_to_refresh_quantile")
 _OF_WHAT_IS_SEARCHED = (
-    *("weighted_obsolescence", "obsolescence_rate", "index_age"),
-    *("stale_answer_probability", "time_to_refresh"),
+    *("weighted_obsolescence", "obsolescence_rate", "index_age", "stale_answer_probability"),
+    *_TIMES,
 )
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -78,6 +79,22 @@ def quantile_rows(
                 yield measure, f"{name}{share!r}", time
 
 
+def stale_answers(obsolescence: ArrayLike, weights: ArrayLike) -> float:
+    """Probability that a query is answered from an out-of-date copy: ``sum c r / sum c``.
+
+    coffman1998 (1) at Poisson queries, which see time averages.
+
+    Parameters
+    ----------
+    obsolescence : array_like, shape (pages,)
+        Obsolescence rates r.
+    weights : array_like, shape (pages,)
+        In proportion to the queries of the pages, c.
+    """
+    c = np.asarray(weights, dtype=float)
+    return float(c @ np.asarray(obsolescence, dtype=float) / c.sum())
+
+
 def freshness_rows(
     scenario: Scenario, weights: Array, obsolescence: Array, ages: Array | None = None
 ) -> Iterator[tuple[str, Subject, float]]:
@@ -96,7 +113,7 @@ def freshness_rows(
     if ages is not None:
         yield from page_rows(scenario, "index_age", ages)
     if scenario.clients is not None and weights.any():
-        yield "stale_answer_probability", None, total / float(weights.sum())
+        yield "stale_answer_probability", None, stale_answers(obsolescence, weights)
     if scenario.pages is not None and scenario.buffer is None:
         yield from _times_to_refresh(scenario, scenario.pages, obsolescence)
 

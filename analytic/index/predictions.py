@@ -125,11 +125,13 @@ def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
     of_the_rest, others = _predict(without_commits(scenario))
     groups = _predict(alike_when_unchanged(scenario))[0] if only_sums(scenario) else ()
     predictions = [*with_commits(of_the_rest, groups, scenario)]
-    reasons = {each.source: reason_against_commits(each.measure, scenario) for each in of_the_rest}
-    for kept in predictions:
-        reasons.pop(kept.source, None)
-    lost = [NotApplicable(source, (reason,)) for source, reason in reasons.items() if reason]
-    return predictions, [*lost, *others]
+    kept = {each.source for each in predictions}
+    lost: dict[str, NotApplicable] = {}
+    for each in of_the_rest:
+        reason = reason_against_commits(each.measure, scenario)
+        if reason and (each.measure != "time_to_refresh" or each.source not in kept):
+            lost.setdefault(each.source, NotApplicable(each.source, (reason,)))
+    return predictions, [*lost.values(), *others]
 
 
 def _predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
