@@ -515,8 +515,8 @@ def test_the_world_plays_pauses_and_goes_on_event_by_event(page: Page, key: str)
     page.find("play").click()
     page.rests(time_of_world)
     paused = time_of_world()
-    page.driver.find_element("id", "world-step").click()
-    goes_on(paused)
+    step = page.driver.find_element("id", "world-step")
+    page.wait(lambda: step.click() or time_of_world() > paused)  # some events are at the same time
     assert page.find("world").is_displayed()
 
 
