@@ -563,7 +563,7 @@ FORMULAS: tuple[Formula, ...] = (
         r"\mathbb{P}(W_i>x)&=\sum_{k=0}^{N-1}q_i(k)\sum_{n<m_k}e^{-R\nu x}"
         r"\frac{(R\nu x)^n}{n!},\qquad m_k=(k-R+1)^+\\"
         r"w_i(p)&=\min\{x:\mathbb{P}(W_i>x)\le1-p\},\qquad "
-        r"w(p)=\min\Bigl\{x:\frac{\sum_iy_i\,\mathbb{P}(W_i>x)}{\sum_iy_i}\le1-p\Bigr\}"
+        r"w(p)=\min\left\{x:\frac{\sum_iy_i\,\mathbb{P}(W_i>x)}{\sum_iy_i}\le1-p\right\}"
         r"\end{split}",
         function=closed_network_delays,
         kind="exact",

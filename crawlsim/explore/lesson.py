@@ -67,6 +67,19 @@ class Knob(Section):
     step: float | None = None
     choices: tuple[Choice, ...] = ()
 
+    def choice_of(self, value: Any) -> Choice | None:
+        """The choice that a value is; None: it is none of them."""
+        return next((each for each in self.choices if says(each.value, value)), None)
+
+
+def says(choice: Any, value: Any) -> bool:
+    """Whether a value is a choice, which leaves out what it does not change."""
+    if isinstance(choice, Mapping) and isinstance(value, Mapping):
+        return all(key in value and says(choice[key], value[key]) for key in choice)
+    if isinstance(choice, list) and isinstance(value, list):
+        return len(choice) == len(value) and all(map(says, choice, value))
+    return bool(choice == value)
+
 
 class Assumption(Section):
     """What the formula assumes, in words, and the key whose other values break it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from crawlsim.explore.asking import Asked
@@ -43,7 +43,8 @@ def knob_records(asked: Asked) -> Iterator[dict[str, Any]]:
     """The knobs; values are texts as `set` takes them, null where a key is not there."""
     for knob in asked.opened.lesson.knobs:
         value = value_at(asked.sides.simulated, knob.key)
-        chosen = next((each.value for each in knob.choices if says(each.value, value)), value)
+        choice = knob.choice_of(value)
+        chosen = choice.value if choice else value
         yield {
             **knob.model_dump(exclude={"choices"}),
             "choices": [
@@ -60,10 +61,3 @@ def settings_in_words(asked: Asked) -> str:
         chosen = (each["label"] for each in knob["choices"] if each["value"] == knob["value"])
         words.append(f"{knob['label']}: {next(chosen, knob['value'] or '–')}")
     return "; ".join(words)
-
-
-def says(choice: Any, value: Any) -> bool:
-    """Whether a value is a choice, which leaves out what it does not change."""
-    if isinstance(choice, Mapping) and isinstance(value, Mapping):
-        return all(key in value and says(choice[key], value[key]) for key in choice)
-    return bool(choice == value)

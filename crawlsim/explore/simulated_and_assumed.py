@@ -10,24 +10,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from crawlsim.explore.lesson import Opened
+from crawlsim.explore.lesson import Lesson, Opened
 from crawlsim.report.words import value_in_words
 from scenarios import Scenario, ScenarioError
 
 
 @dataclass(frozen=True)
 class Difference:
-    """An assumption that what is simulated does not keep."""
+    """An assumption that what is simulated does not keep.
+
+    Its two values have the `labels` of the lesson's knob where they are lists of tables.
+    """
 
     key: str
     assumed: Any
     simulated: Any
+    labels: tuple[str, str] | None = None
 
     def record(self) -> dict[str, Any]:
         """For JSON, with a sentence about it."""
-        are_laws = isinstance(self.assumed, Mapping) and isinstance(self.simulated, Mapping)
-        named = "" if are_laws else f"{self.key} = "
-        assumed, simulated = value_in_words(self.assumed), value_in_words(self.simulated)
+        named = ""
+        if self.labels is None:
+            are_laws = isinstance(self.assumed, Mapping) and isinstance(self.simulated, Mapping)
+            named = "" if are_laws else f"{self.key} = "
+            assumed, simulated = value_in_words(self.assumed), value_in_words(self.simulated)
+        else:
+            assumed, simulated = self.labels
         text = f"the formula assumes {named}{assumed}, you simulate {simulated}"
         return {
             "key": self.key,
@@ -73,8 +81,20 @@ def sides_of(opened: Opened, changes: Mapping[str, Any]) -> Sides:
         if not any(_breaks(scenario, key, value, each) for each in broken)
     }
     assumed = scenario.with_(kept)
-    pairs = ((key, value_at(assumed, key), value_at(simulated, key)) for key in broken)
-    return Sides(simulated, assumed, tuple(Difference(*pair) for pair in pairs))
+    differs = (
+        _difference(opened.lesson, key, value_at(assumed, key), value_at(simulated, key))
+        for key in broken
+    )
+    return Sides(simulated, assumed, tuple(differs))
+
+
+def _difference(lesson: Lesson, key: str, assumed: Any, simulated: Any) -> Difference:
+    knob = next((each for each in lesson.knobs if each.key == key), None)
+    labels = None
+    if knob is not None and isinstance(simulated, list):
+        choices = knob.choice_of(assumed), knob.choice_of(simulated)
+        labels = (choices[0].label, choices[1].label) if choices[0] and choices[1] else None
+    return Difference(key, assumed, simulated, labels)
 
 
 def _standing(changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
 from crawlsim.explore.asking import asked_for
-from crawlsim.explore.lesson import Knob, Opened
-from crawlsim.explore.lesson_record import says
+from crawlsim.explore.lesson import Knob, Opened, says
 from crawlsim.explore.server import Explorer
 from crawlsim.explore.simulated_and_assumed import value_at
 from crawlsim.report.pages import rendered

@@ -23,6 +23,7 @@ from scenarios.text import counted
 from scenarios.timeline import Piece
 from sim import simpy_engine
 from sim.buffer import Buffer, Item
+from sim.engine_inputs import robots_may_wait
 from sim.event_log import Row
 from sim.probes import probed_sources
 from sim.search_engine import SearchEngine
@@ -187,6 +188,7 @@ def setup(scenario: Scenario) -> dict[str, Any]:
         "name": scenario.name,
         "time_unit": scenario.time_unit,
         "end": scenario.run.horizon if scenario.probing is None else scenario.probing.horizon,
+        "frontier": scenario.model.frontier is not None,
         "robots": None if scenario.robots is None else _robots(scenario, scenario.robots),
         "buffer": None if scenario.model.queue is None else _queue(scenario.model.queue),
         "pages": None if pages is None else _pages(pages),
@@ -208,7 +210,7 @@ def _robots(scenario: Scenario, robots: Robots) -> dict[str, Any]:
         "order": list(islice(order, MOST_PAGES)),
         "joint": robots.deliveries is not None,
         "switched": isinstance(scenario.activation, Switching),
-        "polite": robots.host_spacing is not None,
+        "may_wait": robots_may_wait(scenario),
     }
 
 

@@ -63,7 +63,9 @@ function around({ margin, title, top, tall, width }, { places, indexers }) {
   };
 }
 
-function across(setup, { margin, title, top, tall, width }) {
+function across(setup, { margin, title, top, tall: whole, width }) {
+  const due = setup.frontier ? Math.max(5 * title, 0.3 * whole) : 0;
+  const tall = whole - due;
   const lane = Math.max(70, width * 0.2);
   const side = (width - lane - 2 * margin) / 2;
   const searchers = setup.searchers ? Math.min(tall * 0.2, 4 * title) : 0;
@@ -74,6 +76,7 @@ function across(setup, { margin, title, top, tall, width }) {
     lane: { x: margin + side, y: top, width: lane, height: tall },
     index,
     asking: { ...index, y: top + tall - searchers, height: searchers },
+    frontier: { x: margin, y: top + tall, width: width - 2 * margin, height: due },
   };
 }
 

@@ -20,7 +20,7 @@ export class Model {
     this.answers = []; // the last ones, true where fresh
     this.robots = Array.from({ length: setup.robots?.count ?? setup.servers ?? 0 }, () => ({
       next: [], // arrivals to come, as far as is known
-      since: setup.robots?.polite ? null : 0, // when its access began; null while there is none
+      since: setup.robots?.may_wait ? null : 0, // when its access began; null while there is none
     }));
     this.rank = new Map((setup.robots?.order ?? []).map((robot, rank) => [robot, rank]));
     this.serving = new Array(setup.servers ?? 0).fill(null);
@@ -29,6 +29,8 @@ export class Model {
     this.turn = 0;
     this.pending = []; // updates of a source that no probe has seen
     this.past = []; // of a source and its probes
+    this.frontier = []; // due pages that wait, the first to fall due first
+    this.lengths = [[0, 0]]; // when their number changed, and to what
   }
 
   /** Learn what is to come, so that robots are on their way before they arrive. */
@@ -46,7 +48,7 @@ export class Model {
 
   /** Whether a robot works, by the rule of the scenario. */
   works(robot) {
-    if (this.setup.robots.switched || this.setup.robots.polite) return this.robots[robot].since !== null;
+    if (this.setup.robots.switched || this.setup.robots.may_wait) return this.robots[robot].since !== null;
     return this.active === null || (this.rank.get(robot) ?? robot) < this.active;
   }
 
@@ -77,7 +79,7 @@ export class Model {
     robot.next.shift();
     if (this.setup.servers) return;
     robot.since = this.setup.robots.switched && event.kind !== "failure" ? null : event.time;
-    if (this.setup.robots.polite) robot.since = null;
+    if (this.setup.robots.may_wait) robot.since = null;
   }
 
   /** What moved in the buffer. */
@@ -160,6 +162,17 @@ export class Model {
 
   access(event) {
     this.robots[event.robot].since = event.time;
+    this.#wait(this.frontier.filter((page) => page !== event.page));
+  }
+
+  due(event) {
+    this.#wait([...this.frontier, event.page]);
+  }
+
+  #wait(pages) {
+    if (!this.setup.frontier) return;
+    this.frontier = pages;
+    this.lengths.push([this.now, pages.length]);
   }
 
   ["fresh-answer"]() {

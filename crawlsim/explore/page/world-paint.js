@@ -190,6 +190,22 @@ export class Paint {
     }
   }
 
+  /** What lies below a line through some points. */
+  area(points, bottom) {
+    const { context, colours } = this;
+    context.beginPath();
+    for (const point of points) context.lineTo(...point);
+    context.strokeStyle = colours.estimate;
+    context.lineWidth = 1.25;
+    context.stroke();
+    context.lineTo(points.at(-1)[0], bottom);
+    context.lineTo(points[0][0], bottom);
+    context.fillStyle = colours.pointwise;
+    context.globalAlpha = 0.5;
+    context.fill();
+    context.globalAlpha = 1;
+  }
+
   /** A tick or a cross. */
   mark(x, y, size, good) {
     const { context, colours } = this;

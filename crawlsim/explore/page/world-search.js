@@ -126,6 +126,7 @@ export class SearchScene extends Scene {
       this.#drawBins();
     }
     if (this.model.setup.searchers) this.#drawSearchers();
+    if (this.frontier?.height) this.#drawFrontier();
     this.#drawRobots(states);
   }
 
@@ -133,7 +134,9 @@ export class SearchScene extends Scene {
     const { paint, web, webGrid, model } = this;
     const { pages } = model.setup;
     const shown = pages && pages.shown < pages.count ? `${pages.shown} of ${plural(pages.count, "page")}` : null;
-    const words = pages ? [shown ?? plural(pages.count, "page")] : [];
+    const count = pages && (shown ?? plural(pages.count, "page"));
+    const due = model.setup.frontier ? [`${count}, ${whole(model.frontier.length)} due`] : [];
+    const words = pages ? [...due, count] : [];
     paint.title("the web", words, web.x, web.y + paint.size, web.width);
     for (let page = 0; page < this.pages; page += 1) {
       const [x, y] = this.#cell(webGrid, page, 0);
@@ -259,6 +262,35 @@ export class SearchScene extends Scene {
     });
   }
 
+  /** Due pages, the first of them next to be fetched, and below how many there were so far. */
+  #drawFrontier() {
+    const { paint, frontier, title, model } = this;
+    const { lengths, setup } = model;
+    const waiting = model.frontier.length;
+    paint.title("frontier", [`${plural(waiting, "due page")}`], frontier.x, frontier.y + paint.size, frontier.width);
+    const size = Math.min(26, 0.4 * (frontier.height - title));
+    const fit = Math.floor(frontier.width / size) - 2;
+    model.frontier.slice(0, fit).forEach((page, place) => {
+      paint.sheet(frontier.x + size * (place + 0.5), frontier.y + title + size / 2, size * 0.84, { label: page + 1 });
+    });
+    if (waiting > fit) paint.text("…", frontier.x + size * (fit + 0.2), frontier.y + title + 0.7 * size);
+    const bottom = frontier.y + frontier.height;
+    const height = frontier.height - title - size - paint.size * 0.4;
+    const most = Math.max(5, ...lengths.map(([, length]) => length));
+    const label = whole(most);
+    const left = frontier.x + paint.width(label) + paint.size * 0.5;
+    const x = (time) => left + (Math.min(1, time / setup.end)) * (frontier.x + frontier.width - left);
+    for (const { begin, end } of setup.interventions) {
+      paint.box(x(begin), bottom - height, x(end) - x(begin), height, { fill: "bar", radius: 0 });
+    }
+    const points = lengths.flatMap(([time, length], place) => [
+      [x(time), bottom - (height * (lengths[place - 1]?.[1] ?? 0)) / most],
+      [x(time), bottom - (height * length) / most],
+    ]);
+    paint.area([...points, [x(model.now), points.at(-1)[1]]], bottom);
+    paint.text(label, left - paint.size * 0.3, bottom - height + paint.size * 0.9, { align: "right" });
+  }
+
   #searcher() {
     const { asking, paint, title } = this;
     return [asking.x + paint.size * 0.7, asking.y + title + paint.size * 0.6];
@@ -290,8 +322,9 @@ export class SearchScene extends Scene {
 
   #drawRobots(states) {
     const { paint, model, lane, across } = this;
-    const { count } = model.setup.robots;
-    const active = `${whole(model.active ?? count)} of ${whole(count)}`;
+    const { count, may_wait } = model.setup.robots;
+    const busy = may_wait ? model.robots.filter((each) => each.since !== null).length : (model.active ?? count);
+    const active = `${whole(busy)} of ${whole(count)}`;
     const words = count === 1 ? [] : [`${active} at work`, active];
     const inset = across ? paint.size * 0.5 : 0;
     const base = lane.y + paint.size * (across ? 1 : 1.3);

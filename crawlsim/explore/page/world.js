@@ -15,7 +15,7 @@ const STATES_FROM = 60; // events a second from which on only states are drawn
  * Open the world of a lesson, on a canvas.
  *
  * The canvas has the simulated time as data-time: it grows while the world plays, on from one
- * replication to the next. `stats` are frames drawn and the milliseconds that it took.
+ * replication to the next; as data-waiting the due pages that wait. `stats` are frames drawn and the milliseconds that it took.
  */
 export async function openWorld(canvas, { query, legend, reducedMotion = false }) {
   const world = new World(canvas, new URLSearchParams(query), legend, reducedMotion);
@@ -217,6 +217,7 @@ class World {
   #tell() {
     this.canvas.dataset.time = String(this.#before + this.model.now);
     this.canvas.dataset.replication = String(this.replication);
+    this.canvas.dataset.waiting = String(this.model.frontier.length);
   }
 
   #draw(seconds) {

@@ -23,6 +23,7 @@ SCENARIOS |= {
         "talim-switching",
         "failing-fetches",
         "polite-hosts",
+        "back-off",
         "routing-three-servers",
         "day-and-night",
     )
@@ -78,6 +79,21 @@ def test_the_events_are_those_of_the_replication(name: str) -> None:
             assert each["level"] == len(inside)
 
 
+def test_pages_fall_due_and_are_accessed_as_they_are_counted() -> None:
+    """So that what is drawn of the frontier is its length; an outage is announced."""
+    (lesson,) = [each for each in library() if each.key == "due-pages"]
+    outage = {"interventions": [{"at": 96.0, "until": 104.0, "robots": 1}], "run.warmup": 0.0}
+    scenario = sides_of(lesson, outage).simulated
+    counted = Counter(each["kind"] for each in watched(scenario, size=1000))
+    tally = simpy_engine.simulate(scenario, 0, scenario.run.seed).frontier
+    assert tally is not None
+    assert counted["access"] == tally.started
+    assert counted["due"] == tally.fell_due
+    setup = Worlds().part(scenario, 0, 0, 1)["setup"]
+    assert setup["frontier"]
+    assert [each["text"] for each in setup["interventions"]] == ["at most 1 robot works"]
+
+
 def test_who_goes_on_sees_the_same_as_who_begins_anew() -> None:
     scenario = SCENARIOS["more-robots"]
     worlds = Worlds()
@@ -109,6 +125,7 @@ def test_only_some_pages_are_shown() -> None:
     [
         ("talim-switching", (False, True, False)),
         ("polite-hosts", (False, False, True)),
+        ("due-pages", (False, False, True)),
         ("batches-complete", (True, False, False)),
     ],
 )
@@ -116,5 +133,5 @@ def test_a_world_says_what_its_robots_are(name: str, said: tuple[bool, ...]) -> 
     scenario = SCENARIOS[name]
     assert scenario.robots is not None
     robots = _robots(scenario, scenario.robots)
-    assert (robots["joint"], robots["switched"], robots["polite"]) == said
+    assert (robots["joint"], robots["switched"], robots["may_wait"]) == said
     assert robots["count"] == scenario.robots.available
