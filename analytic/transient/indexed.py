@@ -13,6 +13,10 @@ position, without decay; the end of a service turns u into f w_1 + (1 - f) u, an
 on by one; a timer that runs out moves those behind it on. So
 ``(p, w, u)`` solves one linear system, page by page, which nobody seems to have written down: the
 whole path from the page to the searcher, at any time.
+
+When a page is accessed and indexed depends on its share alone. So the probability of a copy that is
+up to date is, of pages of one share, a Laplace transform at their change rates; of many such pages
+only those are followed that say what it is for the others (`analytic.machinery.laplace_nodes`).
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ import scipy
 
 from analytic.index import conditions
 from analytic.index.page_conditions import accessed_pages
+from analytic.machinery.laplace_nodes import nodes_of, weights_of
 from analytic.machinery.refusal import NoAnswerError
 from analytic.transient.pages import PageSegment, between
 from analytic.transient.periodic import periodic_start
@@ -132,7 +137,10 @@ class IndexedPages:
 
     def __init__(self, queue: QueueOverTime) -> None:
         self._queue = queue
-        self._rates, self._shares, _, self._pair = accessed_pages(queue.scenario).kinds
+        kinds = accessed_pages(queue.scenario).kinds
+        self._share_of_page = kinds.shares[kinds.of_page]
+        self._rates, self._shares, self._others = _followed(kinds.change_rates, kinds.shares)
+        self._pair = kinds.of_page
         self._jumps: dict[tuple[Rules, float], Jumps] = {}
         first = queue.rules(Piece(0.0, 1.0))
         self._levels = first.levels.astype(int)
@@ -168,9 +176,9 @@ class IndexedPages:
                 yield PageSegment(
                     begin,
                     end,
-                    stale[self._pair],
-                    stale_time[self._pair],
-                    (self._shares * queue.delivered)[self._pair],
+                    (self._others @ stale)[self._pair],
+                    (self._others @ stale_time)[self._pair],
+                    self._share_of_page * queue.delivered,
                     piece.query_factor,
                     queue.robots / (end - begin),
                 )
@@ -251,6 +259,20 @@ class IndexedPages:
         rows, columns, rates = np.array(entries).reshape(-1, 3).T
         places = columns.astype(int), rows.astype(int)
         return scipy.sparse.csr_array((rates, places), shape=(self._size, self._size))
+
+
+def _followed(rates: Array, shares: Array) -> tuple[Array, Array, csr_array]:
+    """Rates and shares of the kinds that are followed, and what of each kind follows from them."""
+    changes = rates > 0.0  # what never changes has no logarithm
+    order = np.lexsort((changes, shares))
+    is_new = (np.diff(shares[order]) > 0.0) | np.diff(changes[order])
+    groups = np.split(order, np.flatnonzero(is_new) + 1)
+    nodes = [nodes_of(rates[each]) if changes[each[0]] else rates[each] for each in groups]
+    pairs = list(zip(groups, nodes, strict=True))
+    blocks = [weights_of(rates[mine], those) for mine, those in pairs]
+    spread = scipy.sparse.block_diag(blocks, format="csr")[np.argsort(order)]
+    same = [np.full(len(those), shares[mine[0]]) for mine, those in pairs]
+    return np.concatenate(nodes), np.concatenate(same), scipy.sparse.csr_array(spread)
 
 
 def _largest(change: Array) -> float:

@@ -183,7 +183,8 @@ def _simultaneous(deviations: Array, bonferroni: bool) -> float:
     count, times = deviations.shape
     missed = _MISSED / times
     if not bonferroni and times > 1 and count >= _MANY:
-        largest = np.abs(_multipliers(count) @ deviations).max(axis=1)
+        in_rows = np.ascontiguousarray(deviations)  # of columns the product takes 200 times as long
+        largest = np.abs(_multipliers(count) @ in_rows).max(axis=1)
         missed = max(missed, float(2 * ndtr(-np.quantile(largest, 1 - _MISSED))))
     return float(-stdtrit(count - 1, missed / 2))
 

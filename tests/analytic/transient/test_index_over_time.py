@@ -14,7 +14,9 @@ from scipy.sparse import csr_array
 
 import analytic.transient.transitions as transitions_
 from analytic import course_of, predict
-from analytic.transient.indexed import Jumps, Parts
+from analytic.transient import indexed
+from analytic.transient.formulas import queue_of
+from analytic.transient.indexed import IndexedPages, Jumps, Parts
 from analytic.transient.transitions import ByJumps
 from scenarios import Scenario, load, scenario_from
 from scenarios.timeline import Piece, observation_times, pieces
@@ -189,6 +191,28 @@ def test_what_has_settled_costs_nothing_more(
     often, rarely = courses
     assert_allclose(often[399::400], rarely, rtol=0, atol=1e-13)
     assert len(followed) < 1500  # of 2000 intervals of 10 and 5 of 4000
+
+
+def test_of_many_pages_few_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each share those whose rates say what the others are; what never changes by itself."""
+    rates = np.append(np.geomspace(0.01, 3.0, 400), [0.0, 0.0])
+    shares = np.where(np.arange(402) % 2 == 0, 0.002, 0.002 * 199 / 201 * 1.005)
+    accessing = {"policy": "randomized", "frequencies": (shares / shares.sum()).tolist()}
+    many = {"pages.change_rates": rates.tolist(), "robots.accessing": accessing}
+    scenario = system().with_(many)
+    queue = queue_of(scenario)
+    few = IndexedPages(queue)
+    assert few.start().shape[1] < 150
+    monkeypatch.setattr(indexed, "nodes_of", lambda rates: rates)
+    every = IndexedPages(queue)
+    assert every.start().shape[1] == 402
+    stops = [2.5, 8.0]
+    timeline = scenario.model.timeline
+    for one, other in zip(few.follow(timeline, stops), every.follow(timeline, stops), strict=True):
+        for found, expected in zip(one, other, strict=True):
+            assert_allclose(found, expected, rtol=0, atol=1e-13)
+    assert one.stale.max() > 0.5
+    assert one.stale[[400, 401]].tolist() == pytest.approx([0.0, 0.0], abs=1e-13)
 
 
 @pytest.mark.parametrize("time", [0.5, 30.0, 1e3, 1e5])
