@@ -66,13 +66,19 @@ def _measures(scenario: Scenario) -> Measures:
 
 
 def _switching(scenario: Scenario) -> Values:
-    rule = _measures(scenario)
+    return _of_rule(_measures(scenario), scenario)
+
+
+def _of_rule(rule: Measures, scenario: Scenario) -> Values:
     yield "starvation_probability", None, rule.starvation
     yield "loss_rate", None, rule.loss_rate
     yield "mean_active_robots", None, rule.mean_active
+    if tells_classes_apart(scenario.robots, scenario.activation):
+        for index, mean in enumerate(rule.active.tolist()):
+            yield "mean_active_robots", index, mean
     yield "throughput", None, rule.throughput
-    for level, probability in enumerate(rule.levels):
-        yield "level_probability", level, float(probability)
+    for level, probability in enumerate(rule.levels.tolist()):
+        yield "level_probability", level, probability
 
 
 def _switching_cost(scenario: Scenario) -> Values:
@@ -109,16 +115,7 @@ def falling_targets(scenario: Scenario) -> str | None:
 
 
 def _switching_by_mode(scenario: Scenario) -> Values:
-    rule = measures_in(scenario)
-    yield "starvation_probability", None, rule.starvation
-    yield "loss_rate", None, rule.loss_rate
-    yield "mean_active_robots", None, float(rule.active.sum())
-    if tells_classes_apart(scenario.robots, scenario.activation):
-        for index, mean in enumerate(rule.active.tolist()):
-            yield "mean_active_robots", index, mean
-    yield "throughput", None, rule.throughput
-    for level, probability in enumerate(rule.levels.tolist()):
-        yield "level_probability", level, probability
+    return _of_rule(measures_in(scenario), scenario)
 
 
 def _least_cost_by_mode(scenario: Scenario) -> Values:
