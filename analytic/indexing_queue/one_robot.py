@@ -86,8 +86,7 @@ class DeliveredQueue:
     @property
     def before(self) -> Array:
         """Distribution of the queue just before the end of an access."""
-        result: Array = self.after @ self.reached
-        return result
+        return self.after @ self.reached
 
     @property
     def room(self) -> Array:

@@ -35,8 +35,7 @@ def _form(law: Distribution) -> PhaseLaw:
 def _resolvent(form: PhaseLaw, s: Array, vector: Array) -> Array:
     """``alpha (s I - T)^{-1} vector`` for every s."""
     matrices = s[..., None, None] * np.eye(len(form.start)) - form.generator
-    result: Array = np.linalg.solve(matrices, vector) @ form.start
-    return result
+    return np.linalg.solve(matrices, vector) @ form.start
 
 
 def mean(law: Distribution) -> float:
@@ -54,8 +53,7 @@ def log_transform(law: Distribution, s: Array) -> Array:
     form = _form(law)
     missed = s * _resolvent(form, s, np.ones(len(form.start)))
     h = np.maximum(_resolvent(form, s, form.exit_rates), _SMALLEST)
-    result: Array = np.where(missed < 0.5, -np.log1p(-np.minimum(missed, 0.5)), -np.log(h))
-    return result
+    return np.where(missed < 0.5, -np.log1p(-np.minimum(missed, 0.5)), -np.log(h))
 
 
 def excess(law: Distribution, s: Array) -> Array:
@@ -68,8 +66,7 @@ def excess(law: Distribution, s: Array) -> Array:
     missed = near * _resolvent(form, near, ones)
     second = near**2 * _resolvent(form, near, after)
     inner = np.maximum(second - x_minus_log1p(-missed), 0.0)
-    result: Array = np.where(s > near, s * m - log_transform(law, s), inner)
-    return result
+    return np.where(s > near, s * m - log_transform(law, s), inner)
 
 
 def matrix_transform(law: Distribution, generator: Array) -> Array:
@@ -78,8 +75,7 @@ def matrix_transform(law: Distribution, generator: Array) -> Array:
     size = np.eye(len(generator))
     joint = np.kron(form.generator, size) + np.kron(np.eye(len(form.start)), generator)
     ends = np.linalg.solve(-joint, np.kron(form.exit_rates[:, None], size))
-    result: Array = np.kron(form.start, size) @ ends
-    return result
+    return np.kron(form.start, size) @ ends
 
 
 def survival(law: Distribution, t: Array) -> Array:

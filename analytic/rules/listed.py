@@ -61,8 +61,7 @@ class ListedRules:
     @cached_property
     def keeps(self) -> NDArray[np.bool_]:
         """Whether each rule keeps the bound."""
-        keeps: NDArray[np.bool_] = (self.excess <= 0) & ~np.isnan(self.costs)
-        return keeps
+        return (self.excess <= 0) & ~np.isnan(self.costs)
 
     @cached_property
     def kept(self) -> Array:
