@@ -8,6 +8,7 @@ from analytic.machinery.phase_type import PhaseLaw, as_phase_type, moment, phase
 from analytic.machinery.transforms import x_minus_log1p
 from scenarios.arrays import Array
 from scenarios.laws import Distribution, PhaseType
+from scenarios.model import present
 
 _SMALLEST = 1e-300
 """Transforms below this count as this."""
@@ -27,9 +28,7 @@ def phases(law: PhaseType) -> PhaseLaw:
 
 
 def _form(law: Distribution) -> PhaseLaw:
-    form = as_phase_type(law)
-    assert form is not None
-    return form
+    return present(as_phase_type(law))
 
 
 def _resolvent(form: PhaseLaw, s: Array, vector: Array) -> Array:
