@@ -95,8 +95,7 @@ class Columns(NamedTuple):
         numbered = isinstance(self.subjects, range)
         if (numbered and not isinstance(subject, int)) or subject not in self.subjects:
             return None
-        values: Array = self.values[:, self.subjects.index(subject)]
-        return values
+        return self.values[:, self.subjects.index(subject)]
 
 
 class Rows(Sequence[Estimate]):

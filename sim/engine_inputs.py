@@ -126,8 +126,7 @@ def first_due(scenario: Scenario, stream: np.random.Generator) -> Array:
     frontier = present(scenario.model.frontier)
     intervals = due_intervals(frontier.policy, present(scenario.pages))
     parts = stream.random(len(intervals)) if frontier.is_spread else np.zeros(len(intervals))
-    times: Array = np.where(np.isinf(intervals), np.inf, parts * np.minimum(intervals, LARGEST))
-    return times
+    return np.where(np.isinf(intervals), np.inf, parts * np.minimum(intervals, LARGEST))
 
 
 def first_commit(commits: Commits, stream: np.random.Generator) -> float:
@@ -324,8 +323,7 @@ def after_ties(times: Sequence[float] | Array) -> Array:
     The end of the 15th access of 0.2 is 3.0000000000000004 as a sum, and comes before what is
     observed or changed at 3.
     """
-    moved: Array = np.asarray(times) * (1.0 + _ROUNDING_OF_SUMS)
-    return moved
+    return np.asarray(times) * (1.0 + _ROUNDING_OF_SUMS)
 
 
 def end_of_run(scenario: Scenario) -> float:
@@ -336,8 +334,7 @@ def end_of_run(scenario: Scenario) -> float:
 
 def times_to_observe(scenario: Scenario) -> Array:
     """When the course is observed: after all else at those times, and never after the end."""
-    times: Array = np.minimum(after_ties(observation_times(scenario.run)), end_of_run(scenario))
-    return times
+    return np.minimum(after_ties(observation_times(scenario.run)), end_of_run(scenario))
 
 
 def limits_over_time(scenario: Scenario) -> tuple[list[float], list[int | None]]:

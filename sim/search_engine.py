@@ -100,9 +100,8 @@ class SearchEngine:
         log: Log | None,
         points: LawPoints | None = None,
     ) -> None:
-        assert scenario.robots is not None  # only servers and probing do without
         self._scenario = scenario
-        self._section = scenario.robots
+        self._section = present(scenario.robots)  # only servers and probing do without
         self._replication = replication
         self._stream = partial(stream, seed, replication)
         self._log_event = partial(self._write, log) if log else None
@@ -281,8 +280,7 @@ class SearchEngine:
     def _target(self) -> Buffer | DirectIndex:
         """Where deliveries go: the buffer, or straight into the index."""
         if self._scenario.model.queue is None:
-            assert self._pages is not None
-            return DirectIndex(self._pages, self._log_event)
+            return DirectIndex(present(self._pages), self._log_event)
         fixed = self._buffer_rules(self._scenario.model.queue)
         return Buffer(self.clock, fixed, self._pages, self._log_event, self._laws)
 
@@ -300,8 +298,7 @@ class SearchEngine:
         """Says when the indexing of a page ends: its length is drawn, or given by the page."""
         end = self._ends["service_speed"]
         if isinstance(service, PageSize):
-            assert self._scenario.pages is not None
-            times = page_service_times(service, self._scenario.pages).tolist()
+            times = page_service_times(service, present(self._scenario.pages)).tolist()
             return lambda now, load: end(now, times[load.page])  # type: ignore[union-attr]  # where there are pages, each load is one
         drawn = self._end_of_service(service)
         return lambda now, _load: drawn(now)

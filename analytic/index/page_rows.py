@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.measures import Subject
+from scenarios.model import present
 from scenarios.page_data import change_rates, page_weights
 from scenarios.page_groups import followed_pages, groupings, only_sums
 from scenarios.sections import Pages
@@ -43,11 +44,9 @@ def page_rows(
         return
     yield from _of_groups(scenario, measure, values, counts)
     if measure == "obsolescence_rate":
-        assert scenario.pages is not None
-        weighted = page_weights(scenario.pages) * values
+        weighted = page_weights(present(scenario.pages)) * values
         yield from _of_groups(scenario, "weighted_obsolescence", weighted)
-    assert scenario.pages is not None
-    for page in followed_pages(scenario.pages):
+    for page in followed_pages(present(scenario.pages)):
         if math.isfinite(values[page]):
             yield measure, page, float(values[page])
 
@@ -137,10 +136,9 @@ def _times_to_refresh(
 def _of_groups(
     scenario: Scenario, measure: str, values: Array, counts: Array | None = None
 ) -> Iterator[tuple[str, Subject, float]]:
-    assert scenario.pages is not None
     if counts is not None:
         values = np.where(counts > 0, values * counts, 0.0)
-    for grouping in groupings(scenario.pages):
+    for grouping in groupings(present(scenario.pages)):
         sums: Array = np.bincount(grouping.of_page, values, len(grouping.names)).astype(float)
         if measure not in _SUMMED:
             sums = sums / np.bincount(grouping.of_page, counts, len(grouping.names))

@@ -473,5 +473,4 @@ class StartShifts:
         return share
 
     def _left(self, needed: Any) -> Array:
-        left: Array = np.clip((np.asarray(needed) - self._warmup) / self._window, 0.0, 1.0)
-        return left
+        return np.clip((np.asarray(needed) - self._warmup) / self._window, 0.0, 1.0)

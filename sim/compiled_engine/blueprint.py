@@ -10,6 +10,7 @@ from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential, Uniform
+from scenarios.model import present
 from scenarios.sections import PageSize
 from sim import rules
 from sim.compiled_engine.building import largest_batch, law_of_first_phase, new_parts
@@ -64,12 +65,10 @@ class Blueprint:
     """
 
     def __init__(self, scenario: Scenario, points: LawPoints | None) -> None:
-        fleet = scenario.model.fleet
-        assert scenario.robots is not None  # only servers and probing do without
-        assert fleet is not None
+        fleet = present(scenario.model.fleet)  # only servers and probing do without
         self.scenario = scenario
         self.points = points
-        self._robots = scenario.robots
+        self._robots = present(scenario.robots)
         self._may_fail = fleet.failing is not None
         self.heard = places_of_robots(scenario)
         self._batch = largest_batch(scenario.robots)

@@ -12,6 +12,7 @@ from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.choices import tells_classes_apart
 from scenarios.law_points import LawPoints
+from scenarios.model import present
 from sim import rules
 from sim.compiled_engine.blueprint import blueprint_of
 from sim.compiled_engine.building import begin_in_phase, copied, new_pages
@@ -110,8 +111,7 @@ class Replication:
         else:
             self._run(advance, self._change, self._query, self._delivery, self._service)
         tally = self._tally()
-        assert self._scenario.robots is not None
-        tally.check(self._scenario.run.horizon, self._scenario.robots.available)
+        tally.check(self._scenario.run.horizon, present(self._scenario.robots).available)
         self._access.release()
         self._indexing.release()
         return tally

@@ -203,10 +203,7 @@ def _catch_up(part: Part, window: Array, scenario: Scenario) -> Array | None:
     if due_rules(scenario).ended == np.inf:
         return None
     replications = np.round(window / scenario.run.window)
-    mean: Array = np.where(
-        part["caught_up"] == replications, part["catch_up"] / replications, np.nan
-    )
-    return mean
+    return np.where(part["caught_up"] == replications, part["catch_up"] / replications, np.nan)
 
 
 def _of_buffer(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace:
@@ -244,8 +241,7 @@ def _idle_shares(levels: Array, level_shares: Array, queue: Queue | None) -> Arr
     """Share of the servers without a page; None where the scenario does not speak of servers."""
     if queue is None or not queue.servers_named:
         return None
-    idle: Array = level_shares @ (np.maximum(queue.servers - levels, 0.0) / queue.servers)
-    return idle
+    return level_shares @ (np.maximum(queue.servers - levels, 0.0) / queue.servers)
 
 
 def pages_ended(part: Part) -> Array:
@@ -290,8 +286,7 @@ def _routing_cost(part: Part, section: Servers) -> dict[Subject, Array] | None:
 
 def packets_ended(part: Part) -> Array:
     """Packets lost or served in the window, by server."""
-    ended: Array = part["lost"] + part["served"]
-    return ended
+    return part["lost"] + part["served"]
 
 
 def _control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
@@ -299,8 +294,7 @@ def _control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
 
     def measured(measure: str, subject: Subject = None) -> Array:
         subjects, columns = values[measure]
-        column: Array = columns[:, subjects.index(subject)]
-        return column
+        return columns[:, subjects.index(subject)]
 
     terms = {}
     if "servers" in totals.parts:
