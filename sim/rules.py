@@ -219,7 +219,7 @@ def caught_up_after(since: float, now: float, waiting: int, ended: float, enough
 
 def next_commit(now: float, interval: float, phase: float) -> float:
     """When what is indexed now can be searched: at the next commit, now at the earliest."""
-    return max(now, phase + interval * math.ceil((now - phase) / interval))
+    return now + (phase - now) % interval
 
 
 def holds_change(stale_from: float, delivered: float, unseen_from: float) -> bool:
