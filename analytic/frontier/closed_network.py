@@ -351,11 +351,14 @@ def _transform_of_waits(mu: Array, kinds: Array, found: Found) -> Array:
 
 def _moments_of_cycle(found: Found, network: Network, access: Access) -> list[Array]:
     """``E C^n`` of the cycle of a page of each kind, as many as of an access."""
-    rising = found.law.copy()
-    waits = [rising.sum(axis=1)]
-    for order in range(len(access.moments) - 1):
-        rising = rising * (found.ahead + order) * found.lasting[:, None]
-        waits.append(rising.sum(axis=1))
+    seen = np.flatnonzero(found.law.max(axis=0) > _EDGE)
+    numbers = slice(int(seen[0]), int(seen[-1]) + 1)
+    steps = found.ahead[numbers, None] + np.arange(len(access.moments) - 1)
+    rising = np.cumprod(np.insert(steps, 0, 1.0, axis=1), axis=1)
+    waits = [
+        moment * found.lasting**order
+        for order, moment in enumerate((found.law[:, numbers] @ rising).T)
+    ]
     aways = [network.intervals**order for order in range(len(waits))]
     return _moments_of_sum(_moments_of_sum(waits, access.moments), aways)
 

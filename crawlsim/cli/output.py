@@ -1,4 +1,7 @@
-"""What commands show and write of scenarios, estimates and verdicts; CSV, and progress."""
+"""Tables and lines on the terminal: estimates, formulas, verdicts and their needs; progress.
+
+How a table looks is in `crawlsim.cli.tables`, what goes to files in `crawlsim.cli.results`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What is written about a run: records for JSON, CSV files, provenance, the report."""
+"""What is written to files about a run: records for JSON, CSV, provenance, the report.
+
+The tables on the terminal are in `crawlsim.cli.output`.
+"""
 
 from __future__ import annotations
 

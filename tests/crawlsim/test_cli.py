@@ -376,16 +376,19 @@ def test_solve_shows_the_best_formula_of_each_number(crawlsim: Any) -> None:
 
 
 def test_quantiles_are_given_of_whatever_waits(crawlsim: Any) -> None:
-    """Of pages in a buffer, of those that fall due; without either that is said, and no more."""
+    """Of pages in a buffer, of those that fall due, of changes; without any that is said."""
     code, out, err = crawlsim("solve", "one-robot", "frontier", "--quantiles", "0.5,0.9")
     assert (code, err) == (0, "")
     assert "sojourn_quantile served 0.9" in out
     assert "frontier_delay_quantile 3 0.9" in out
     code, out, err = crawlsim("solve", "cyclic-constant", "--quantiles", "0.5")
+    assert (code, err) == (0, "")
+    assert "time_to_refresh_quantile 0 0.5" in out
+    code, out, err = crawlsim("solve", "routing-two-servers", "--quantiles", "0.5")
     assert code == 0
-    assert "obsolescence_rate 0" in out
+    assert "preemption_probability" in out
     assert err.count("\n") == 1
-    assert "--quantiles: no page waits: there is no [buffer], and pages do not fall due" in err
+    assert "--quantiles: there are neither [pages] nor a [buffer]" in err
 
 
 @pytest.mark.parametrize(
