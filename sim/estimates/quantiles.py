@@ -174,14 +174,18 @@ def _delays(tallies: Sequence[Tally], page: int | None) -> Times:
     What is in the first bin is a rounding error of a delay of 0.
     """
     parts = []
+    at_once = 0
     for tally in tallies:
         delays = present(tally.delays)
-        of_all = delays.bins % rules.TIME_BINS, delays.counts
-        parts.append(of_all if page is None else delays.of_row(page))
+        if page is None:
+            bins, accesses = summed([(delays.bins % rules.TIME_BINS, delays.counts)])
+        else:
+            bins, accesses = delays.of_row(page)
+        zeros = int(len(bins) > 0 and bins[0] == 0)
+        at_once += int(accesses[:zeros].sum())
+        parts.append((bins[zeros:], accesses[zeros:]))
         octave = delays.octave
-    bins, accesses = summed(parts)
-    at_once = int(bins.searchsorted(1))
-    return _in_all(octave, [(bins[at_once:], accesses[at_once:])], int(accesses[:at_once].sum()))
+    return _in_all(octave, parts, at_once)
 
 
 def _accessed(tallies: Sequence[Tally]) -> range:
