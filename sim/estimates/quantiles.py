@@ -184,14 +184,18 @@ def _of_page(tallies: Sequence[Tally], part: str, page: int | None) -> Times:
     What is in the first bin is a rounding error of a time of 0.
     """
     parts = []
+    at_once = 0
     for tally in tallies:
         times: TimesTally = getattr(tally, part)
-        of_all = times.bins % rules.TIME_BINS, times.counts
-        parts.append(of_all if page is None else times.of_row(page))
+        if page is None:
+            bins, counts = summed([(times.bins % rules.TIME_BINS, times.counts)])
+        else:
+            bins, counts = times.of_row(page)
+        zeros = int(len(bins) > 0 and bins[0] == 0)
+        at_once += int(counts[:zeros].sum())
+        parts.append((bins[zeros:], counts[zeros:]))
         octave = times.octave
-    bins, counts = summed(parts)
-    at_once = int(bins.searchsorted(1))
-    return _in_all(octave, [(bins[at_once:], counts[at_once:])], int(counts[:at_once].sum()))
+    return _in_all(octave, parts, at_once)
 
 
 def _in_all(octave: int, parts: Iterable[Bins], refused: int) -> Times:

@@ -61,6 +61,17 @@ def test_a_law_takes_the_place_of_a_number_that_was_set_before() -> None:
     )
 
 
+def test_a_list_of_tables_is_called_what_its_knob_calls_it() -> None:
+    """Whether the file says all that an intervention leaves alone, or not."""
+    (lesson,) = [each for each in library() if each.key == "due-pages"]
+    outage = [{"at": 96.0, "until": 104.0, "robots": 0}]
+    (difference,) = sides_of(lesson, {"interventions": outage}).differs
+    said = "the formula assumes no outage, you simulate no fetcher for eight hours"
+    assert difference.record()["text"] == said
+    (difference,) = sides_of(lesson, {"interventions": [{"at": 5.0, "robots": 2}]}).differs
+    assert difference.record()["text"].startswith("the formula assumes interventions = [], you")
+
+
 def test_every_knob_of_every_lesson_can_be_turned() -> None:
     for lesson in library():
         for knob in lesson.lesson.knobs:
