@@ -130,8 +130,7 @@ def _sojourn_rewards(chain: QueueChain, level: int, served: list[Array]) -> Arra
         gains.append(entering)
     rates = chain.batch_rates[level, 1:, :, 0]
     of_batches = np.stack([gains[entered] for entered in chain.accepted[level, 1:].tolist()])
-    rewards: Array = np.einsum("kw,kic->wic", rates, of_batches).reshape(-1, 2)
-    return rewards
+    return np.einsum("kw,kic->wic", rates, of_batches).reshape(-1, 2)
 
 
 def _seen_from(chain: QueueChain, level: int, values: Array, rank: int) -> Array:

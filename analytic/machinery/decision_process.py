@@ -96,20 +96,17 @@ class DecisionProcess:
     def outflow(self) -> Array:
         """Rate of all events in each state, shape (states,)."""
         flows = self.transitions.sum(axis=1) + self.decisions.sum(axis=1)
-        result: Array = np.asarray(flows).ravel() - self.transitions.diagonal()
-        return result
+        return np.asarray(flows).ravel() - self.transitions.diagonal()
 
     def values_of_options(self, values: Array) -> Array:
         """``k + P V``, shape (options,)."""
-        result: Array = self.option_costs + self.options @ values
-        return result
+        return self.option_costs + self.options @ values
 
     def drift(self, values: Array) -> Array:
         """``L V``, shape (states,); its least and largest entry are bounds of the optimum."""
         best = np.minimum.reduceat(self.values_of_options(values), self.first[:-1])
         onward = self.transitions @ values - self.transitions.diagonal() * values
-        result: Array = self.costs + onward + self.decisions @ best - self.outflow * values
-        return result
+        return self.costs + onward + self.decisions @ best - self.outflow * values
 
     def generator(self, policy: Indices) -> csr_matrix:
         """Rates of the chain under a policy, the diagonal included."""
@@ -119,8 +116,7 @@ class DecisionProcess:
 
     def cost_rates(self, policy: Indices) -> Array:
         """Cost per unit time in each state under a policy, shape (states,)."""
-        result: Array = self.costs + self.decisions @ self.option_costs[policy]
-        return result
+        return self.costs + self.decisions @ self.option_costs[policy]
 
 
 class Evaluation(NamedTuple):

@@ -111,8 +111,7 @@ class _Chain:
         return len(self.live)
 
     def _at(self, target: Indices | int, live: Indices, dead: Indices) -> Indices:
-        found: Indices = self._number[target, live - self._least, dead]
-        return found
+        return self._number[target, live - self._least, dead]
 
     @cached_property
     def moves(self) -> list[_Move]:

@@ -144,8 +144,7 @@ def _of_hyperbolas(point: _Point) -> Array:
     active = np.flatnonzero(root[order] * scales > offset[order])
     scale = scales[active[-1]] if len(active) else scales[0]
     shares = np.maximum(root * scale - offset, 0.0)
-    result: Array = shares / shares.sum()
-    return result
+    return shares / shares.sum()
 
 
 def discounted_shares(queue: PageQueue, changes: ArrayLike, weights: ArrayLike) -> Array:

@@ -55,8 +55,7 @@ class PageQueue(NamedTuple):
     @property
     def entering(self) -> Array:
         """Rates of the deliveries of which 1, 2, … pages enter, shape (largest batch, states)."""
-        rates: Array = self.bands[1:].sum(axis=2)
-        return rates
+        return self.bands[1:].sum(axis=2)
 
     def moves(self, entering: int) -> csr_matrix:
         """Rates of the moves at which this many pages enter, shape (states, states)."""

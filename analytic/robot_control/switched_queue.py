@@ -324,8 +324,7 @@ class SwitchedQueue:
         on = (self.switched(policy) != NO_CLASS).reshape(
             len(self.levels.pages), self.modes.states, -1
         )
-        longest: IntArray = np.logical_and.accumulate(on[..., :-1], axis=2).sum(axis=2).T
-        return longest
+        return np.logical_and.accumulate(on[..., :-1], axis=2).sum(axis=2).T
 
     def generator(self, policy: Indices) -> csr_matrix:
         """The generator of the chain under a policy."""

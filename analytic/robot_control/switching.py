@@ -143,8 +143,7 @@ class TargetSearch(SwitchingSearch):
     @property
     def rows(self) -> list[list[int]]:
         """Targets by level, a list for each phase of the service."""
-        rows: list[list[int]] = self.queue.levels.by_phase(self.targets).tolist()
-        return rows
+        return self.queue.levels.by_phase(self.targets).tolist()
 
     @property
     def decision(self) -> list[Any]:

@@ -50,8 +50,7 @@ class Rounds:
         if self._done == first:
             return np.empty(0)
         work = np.arange(first + 1, self._done + 1) * self._time - before
-        ends: Array = np.minimum(begin + np.maximum(work, 0.0) / speed, end)
-        return ends
+        return np.minimum(begin + np.maximum(work, 0.0) / speed, end)
 
 
 class _RobotsInStep:

@@ -452,8 +452,7 @@ def _weights_of(scenario: Scenario) -> Sequence[float] | None:
     """Weights by which some pages are chosen; None where the scenario itself has chosen some."""
     if scenario.pages is None or only_sums(scenario):
         return None
-    weights: list[float] = page_weights(scenario.pages).tolist()
-    return weights
+    return page_weights(scenario.pages).tolist()
 
 
 def check_course(scenario: Scenario, course: OverTime, results: Results) -> list[Comparison]:

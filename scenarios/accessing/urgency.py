@@ -101,5 +101,4 @@ def _contenders(urgency: Urgency, pages: Indices, first: int, length: int) -> In
     stays = (now > limit) | (urgency.at(pages, first + length - 1) > limit)
     tied = np.flatnonzero((now == limit) & ~stays)
     stays[tied[: max(0, length - int(np.count_nonzero(now > limit)))]] = True
-    contenders: Indices = pages[stays]
-    return contenders
+    return pages[stays]
