@@ -324,3 +324,6 @@ _ALL = (
 )
 
 MEASURES: dict[str, Measure] = {measure.name: measure for measure in _ALL}
+
+PAGE_MEASURES = tuple(each.name for each in _ALL if each.subject == "page")
+"""Those that have a number for each page."""
