@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 from analytic.indexing_queue.chain import QueueChain, one_gone, rate_blocks
 from analytic.indexing_queue.sojourns import one_closer, position_times
 from analytic.machinery.markov import closed_classes, stationary, until_exit
-from scenarios.arrays import Array
+from scenarios.arrays import Array, Indices
 from scenarios.sections import Costs
-
-Indices = NDArray[np.intp]
 
 _LARGEST_PIECE = 1_000_000
 """Numbers of one level that are held at a time; more policies are taken in parts."""

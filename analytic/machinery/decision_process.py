@@ -18,7 +18,7 @@ of rates, is the case ``R = 0``, F diagonal with a common rate, and P the unifor
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import splu
 
 from analytic.machinery.markov import closed_classes
-from scenarios.arrays import Array
-
-Indices = NDArray[np.integer[Any]]
+from scenarios.arrays import Array, IntArray
 
 _TIE = 1e-13
 """Options whose values differ by less, relatively to the largest value, are equally good."""
@@ -64,7 +62,7 @@ class DecisionProcess:
     costs: Array
     transitions: csr_matrix
     decisions: csr_matrix
-    first: Indices
+    first: IntArray
     options: csr_matrix
     option_costs: Array
 
@@ -108,13 +106,13 @@ class DecisionProcess:
         onward = self.transitions @ values - self.transitions.diagonal() * values
         return self.costs + onward + self.decisions @ best - self.outflow * values
 
-    def generator(self, policy: Indices) -> csr_matrix:
+    def generator(self, policy: IntArray) -> csr_matrix:
         """Rates of the chain under a policy, the diagonal included."""
         rates = self.transitions + self.decisions @ self.options[policy]
         rates = rates - diags_array(rates.diagonal())
         return csr_matrix(rates - diags_array(np.asarray(rates.sum(axis=1)).ravel()))
 
-    def cost_rates(self, policy: Indices) -> Array:
+    def cost_rates(self, policy: IntArray) -> Array:
         """Cost per unit time in each state under a policy, shape (states,)."""
         return self.costs + self.decisions @ self.option_costs[policy]
 
@@ -142,7 +140,7 @@ class Solution(NamedTuple):
     iterations : int
     """
 
-    policy: Indices
+    policy: IntArray
     gain: float
     values: Array
     lower: float
@@ -166,7 +164,7 @@ def _solved(generator: csr_matrix, costs: Array, state: int) -> Evaluation:
     return Evaluation(gain, values)
 
 
-def evaluate(process: DecisionProcess, policy: Indices) -> Evaluation:
+def evaluate(process: DecisionProcess, policy: IntArray) -> Evaluation:
     """Cost per unit time and relative values of a policy with one closed class.
 
     Parameters
@@ -187,7 +185,7 @@ def evaluate(process: DecisionProcess, policy: Indices) -> Evaluation:
     return _solved(generator, process.cost_rates(policy), int(classes[0][0]))
 
 
-def _made_unichain(process: DecisionProcess, policy: Indices) -> Indices:
+def _made_unichain(process: DecisionProcess, policy: IntArray) -> IntArray:
     """The policy with every state led to the cheapest of its closed classes.
 
     A state from which that class cannot be reached feeds no decision that leads towards it, so
@@ -221,7 +219,7 @@ def _reaching(generator: csr_matrix, state: int) -> NDArray[np.bool_]:
     return reached
 
 
-def improved(process: DecisionProcess, values: Array, policy: Indices) -> Indices:
+def improved(process: DecisionProcess, values: Array, policy: IntArray) -> IntArray:
     """The best options for the values; that of the policy where it is as good as the best."""
     worth = process.values_of_options(values)
     best = np.minimum.reduceat(worth, process.first[:-1])
@@ -234,7 +232,7 @@ def improved(process: DecisionProcess, values: Array, policy: Indices) -> Indice
 
 def policy_iteration(
     process: DecisionProcess,
-    policy: Indices | None = None,
+    policy: IntArray | None = None,
     *,
     tolerance: float = 0.0,
     most: int = 1000,

@@ -13,13 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from analytic.machinery.markov import stationary_sparse
 from analytic.machinery.refusal import NoAnswerError
-from scenarios.arrays import Array
-
-Indices = NDArray[np.intp]
+from scenarios.arrays import Array, Indices
 
 LARGEST_CHAIN = 100_000
 """States that are solved."""

@@ -15,8 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from scenarios.arrays import Indices
+
 Numbers = NDArray[np.floating[Any]]
-Indices = NDArray[np.intp]
 Kind = Literal["whittle", "crawl-value", "deficit"]
 
 _SHORTEST = 64
