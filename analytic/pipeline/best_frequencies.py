@@ -270,7 +270,6 @@ def _best_end_to_end(uniform: Scenario, slopes: SlopesOf, row: Formula = COST) -
     return Optimum(
         target="frequencies",
         cost=cost,
-        lower_bound=None,
         decision={"frequencies": best.shares.tolist()},
         changes={_KEY: best.shares.tolist()},
         table=_rows(costs, cost),
@@ -364,7 +363,6 @@ def _as_without_buffer(scenario: Scenario) -> Optimum:
     return Optimum(
         target="frequencies",
         cost=cost,
-        lower_bound=None,
         decision={"frequencies": shares.tolist()},
         changes={_KEY: shares.tolist()},
         table=_rows(costs, cost),
