@@ -120,8 +120,7 @@ class ClassPart:
 
 def _numbers(column: Any) -> Array:
     """A column of a batch as floating-point numbers."""
-    numbers: Array = column.to_numpy(zero_copy_only=False).astype(float, copy=False)
-    return numbers
+    return column.to_numpy(zero_copy_only=False).astype(float, copy=False)
 
 
 @contextmanager

@@ -597,7 +597,6 @@ def _optimum(
     return Optimum(
         target=target,
         cost=best["cost"],
-        lower_bound=None,
         decision=family.decision(rule),
         changes={"activation": rule},
         table=table,

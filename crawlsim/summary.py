@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from scenarios import MEASURES, Results, Scenario
+from scenarios import Results, Scenario
 from scenarios.activation import Free, Levels, Static, Switching, Threshold
 from scenarios.fleet import numbers_by_class
-from scenarios.measures import Subject
+from scenarios.measures import PAGE_MEASURES, Subject
 from scenarios.page_data import page_names, page_weights
 from scenarios.page_groups import finds_worst
 from scenarios.sections import PageSize
@@ -104,7 +104,7 @@ def page_of(scenario: Scenario) -> PageName | None:
         return None
 
     def name(measure: str, subject: Subject) -> str:
-        is_page = measure in MEASURES and MEASURES[measure].subject == "page"
+        is_page = measure in PAGE_MEASURES
         return names[subject] if is_page and isinstance(subject, int) else ""
 
     return name

@@ -13,7 +13,6 @@ from matplotlib.figure import Figure as Drawing
 from analytic.index.optimum import Best
 from analytic.index.targets import optimize
 from analytic.indexing_queue import mm1k_levels
-from analytic.machinery.decision_process import Indices
 from analytic.machinery.phase_type import PhaseLaw
 from analytic.machinery.robot_modes import Modes
 from analytic.robot_control import static_cost, switching_curves
@@ -26,6 +25,7 @@ from papers import talim_process
 from papers.computed import Experiment, Figure, Number, agreed
 from papers.talim_process import Process
 from scenarios import Scenario, load
+from scenarios.arrays import IntArray
 from scenarios.sections import Costs
 
 SERVICE = 1.0
@@ -111,7 +111,7 @@ def queue(access: float, capacity: int, available: int) -> SwitchedQueue:
     return SwitchedQueue(Levels(service, 0.0, capacity), Modes((access,), (available,)))
 
 
-def optimum(system: SwitchedQueue, price: float) -> Best[Indices]:
+def optimum(system: SwitchedQueue, price: float) -> Best[IntArray]:
     """The optimal rule for a price of starvation."""
     return solved(system, system.costs(Costs(loss=1.0, starvation=price)))
 

@@ -217,7 +217,7 @@ class SwitchingRule(Section):
         rows: Any = () if self.targets is None else (self.targets,)
         while rows and rows[0] and isinstance(rows[0][0], tuple):
             rows = tuple(row for each in rows for row in each)
-        return rows  # type: ignore[no-any-return]  # as deep as they are given
+        return rows
 
 
 class Switching(Keyed[SwitchingRule]):

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
+Indices = NDArray[np.intp]
 
 _TWO_DECADES = 100.0
 

@@ -45,8 +45,7 @@ def change_rates(pages: Pages) -> Array:
     if isinstance(given, Zipf):
         law = given.root
         parts = np.arange(1.0, law.pages + 1) ** -law.exponent
-        rates: Array = law.total * parts / parts.sum()
-        return rates
+        return law.total * parts / parts.sum()
     return np.array(given_entries(given))
 
 
@@ -93,8 +92,7 @@ def page_sizes(pages: Pages) -> Array:
     if isinstance(given, ZipfSizes):
         law = given.root
         parts = np.arange(1.0, pages.count + 1) ** -law.exponent
-        sizes: Array = law.mean * (parts / parts.mean())[_spread(pages.count).argsort().argsort()]
-        return sizes
+        return law.mean * (parts / parts.mean())[_spread(pages.count).argsort().argsort()]
     return np.array(given_entries(given))
 
 
@@ -127,8 +125,7 @@ def access_shares(policy: Accessing, pages: Pages) -> Array:
     frequencies = getattr(policy, "frequencies", "uniform")
     if frequencies == "change-rate":
         rates = change_rates(pages)
-        shares: Array = rates / rates.sum()
-        return shares
+        return rates / rates.sum()
     if frequencies == "uniform":
         return np.full(pages.count, 1.0 / pages.count)
     return np.array(given_entries(frequencies), dtype=float)

@@ -26,7 +26,7 @@ from scenarios import Estimate, Results, Scenario, ScenarioError
 from scenarios.base import one_of
 from scenarios.files import System, scenario_of
 from scenarios.law_points import LawPoints
-from scenarios.measures import MEASURES
+from scenarios.measures import PAGE_MEASURES
 from scenarios.page_groups import finds_worst, is_group, only_sums
 from scenarios.text import counted
 from sim import compiled_engine, simpy_engine
@@ -298,7 +298,7 @@ def _simulate(
 
 def _is_aside(row: Estimate, scenario: Scenario) -> bool:
     """Whether it is a single page, or a quantile, beside the groups of many pages."""
-    is_page = MEASURES[row.measure].subject == "page" and not is_group(row.subject)
+    is_page = row.measure in PAGE_MEASURES and not is_group(row.subject)
     return is_page and only_sums(scenario)
 
 

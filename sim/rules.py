@@ -341,4 +341,4 @@ def pick_of_many(cumulative: Sequence[float], uniform: float) -> int:
 
 def draw_exponential(stream: Any, mean: float) -> float:
     """An exponential time."""
-    return stream.standard_exponential() * mean  # type: ignore[no-any-return]  # a Generator of either engine
+    return stream.standard_exponential() * mean

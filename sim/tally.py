@@ -95,14 +95,19 @@ class BufferTally:
         )
 
 
-def _equal_arrays(one: Any, other: object) -> bool:
-    names = [each.name for each in fields(one)]
-    pairs = ((getattr(one, name), getattr(other, name)) for name in names)
-    return type(one) is type(other) and all(np.array_equal(*pair) for pair in pairs)
+class _Arrays:
+    """Counts that hold arrays: equal where these are."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        names = [each.name for each in fields(self)]  # type: ignore[arg-type]  # all are dataclasses
+        pairs = ((getattr(self, name), getattr(other, name)) for name in names)
+        return type(self) is type(other) and all(np.array_equal(*pair) for pair in pairs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PagesTally:
+class PagesTally(_Arrays):
     """Per page, over the window.
 
     Attributes
@@ -122,9 +127,6 @@ class PagesTally:
     refreshes: NDArray[np.integer[Any]]
     refresh_time: NDArray[np.floating[Any]]
 
-    __eq__ = _equal_arrays
-    __hash__ = None  # type: ignore[assignment]  # it holds arrays
-
     def check(self, window: float, horizon: float) -> None:
         """Raise `ConservationError` if a page was stale for less than nothing or too long."""
         longest = window * (1 + RELATIVE) + horizon * ROUNDING
@@ -134,7 +136,7 @@ class PagesTally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AgesTally:
+class AgesTally(_Arrays):
     """How old the copies in the index were, over the window; where pages go through a buffer.
 
     Attributes
@@ -145,9 +147,6 @@ class AgesTally:
 
     age_time: NDArray[np.floating[Any]]
 
-    __eq__ = _equal_arrays
-    __hash__ = None  # type: ignore[assignment]  # it holds arrays
-
     def check(self, window: float, horizon: float) -> None:
         """Raise `ConservationError` if a copy is from the future, or older than the run."""
         oldest = window * (horizon - window / 2) * (1 + RELATIVE) + horizon**2 * ROUNDING
@@ -156,7 +155,7 @@ class AgesTally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PageSumsTally:
+class PageSumsTally(_Arrays):
     """What is left of the pages once they are summed up; of few pages only the first four sums.
 
     Attributes
@@ -209,9 +208,6 @@ class PageSumsTally:
     stale_quantiles: NDArray[Any]
     age_quantiles: NDArray[Any]
 
-    __eq__ = _equal_arrays
-    __hash__ = None  # type: ignore[assignment]  # it holds arrays
-
 
 @dataclass(frozen=True, slots=True)
 class ClientsTally:
@@ -226,7 +222,7 @@ class ClientsTally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FrontierTally:
+class FrontierTally(_Arrays):
     """Pages that fell due and waited for a robot, over the window (warm-up, horizon].
 
     Attributes
@@ -258,9 +254,6 @@ class FrontierTally:
     busy_time: float
     page_started: NDArray[np.integer[Any]]
     page_delay: NDArray[np.floating[Any]]
-
-    __eq__ = _equal_arrays
-    __hash__ = None  # type: ignore[assignment]  # it holds arrays
 
     def check(self, window: float, robots: int) -> None:
         """Raise `ConservationError` unless pages add up, and robots are not overworked.
@@ -448,7 +441,7 @@ class PageSetTally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TimesTally:
+class TimesTally(_Arrays):
     """How often times were seen in the window, by row: a fate of the pages, or a page.
 
     Attributes
@@ -464,9 +457,6 @@ class TimesTally:
     octave: int
     bins: NDArray[np.integer[Any]]
     counts: NDArray[np.integer[Any]]
-
-    __eq__ = _equal_arrays
-    __hash__ = None  # type: ignore[assignment]  # it holds arrays
 
     def of_row(self, row: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
         """Bins of the times of one row, each listed once, and how many are in them."""
@@ -510,7 +500,7 @@ class LawsTally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CourseTally:
+class CourseTally(_Arrays):
     """The system at the times of observation, and what was counted in the interval up to each.
 
     Attributes
@@ -537,9 +527,6 @@ class CourseTally:
     counts: NDArray[np.integer[Any]]
     stale: NDArray[np.bool_]
     deliveries: NDArray[np.integer[Any]]
-
-    __eq__ = _equal_arrays
-    __hash__ = None  # type: ignore[assignment]  # it holds arrays
 
     def check(self, robots: int, by_page: bool) -> None:
         """Raise `ConservationError` unless pages add up over each interval.

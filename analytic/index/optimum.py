@@ -57,7 +57,7 @@ class Best(NamedTuple, Generic[Rule]):
     lower: float
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Optimum:
     """The best decision of one kind for a scenario.
 
@@ -99,7 +99,7 @@ class Optimum:
 
     target: str
     cost: float | None
-    lower_bound: float | None
+    lower_bound: float | None = None
     decision: Mapping[str, Any]
     changes: Mapping[str, Any]
     table: Sequence[Mapping[str, Any]] = ()

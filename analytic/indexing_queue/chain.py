@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 from analytic.machinery.phase_type import PhaseLaw
 from analytic.machinery.robot_modes import Modes
 from analytic.machinery.state_space import Move
-from scenarios.arrays import Array, IntArray
+from scenarios.arrays import Array, Indices, IntArray
 from scenarios.model import ServiceOrder
 
 if TYPE_CHECKING:
     from scipy.sparse import coo_array
 
-Indices = NDArray[np.intp]
 Moves = dict[int, Array]
 Matrix = Any
 """A dense matrix, or a sparse one of scipy."""

@@ -262,8 +262,7 @@ def cycle_cdf(chain: QueueChain, stationary: Array, times: ArrayLike) -> Array:
 
 
 def _cdf(cycles: AbsorbingChain, times: Array) -> Array:
-    ended: Array = cycles.ended(times, MOST_CYCLE_JUMPS)[..., 0] / cycles.start.sum()
-    return ended
+    return cycles.ended(times, MOST_CYCLE_JUMPS)[..., 0] / cycles.start.sum()
 
 
 def _cycles_of(chain: QueueChain, stationary: Array) -> AbsorbingChain:

@@ -217,8 +217,7 @@ def mm1k_levels(load: ArrayLike, capacity: int) -> Array:
     upwards = np.minimum(rho, 1.0) ** powers
     downwards = (1.0 / np.maximum(rho, 1.0)) ** powers[::-1]
     weights = np.where(rho > 1, downwards, upwards)
-    result: Array = weights / weights.sum(axis=-1, keepdims=True)
-    return result
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def birth_death_levels(births: Array, service: float, obsolescence: float, capacity: int) -> Array:

@@ -27,8 +27,7 @@ class Marginals(NamedTuple):
     @property
     def levels(self) -> Array:
         """Fraction of time with 0, 1, … pages in the system."""
-        result: Array = self.phases.sum(axis=(1, 2))
-        return result
+        return self.phases.sum(axis=(1, 2))
 
 
 def marginals_of(chain: QueueChain, stationary: Array) -> Marginals:
@@ -109,8 +108,7 @@ def mean_active_by_class(chain: QueueChain, phases: Array) -> list[float]:
     if chain.by_class is None:
         return []
     by_phase = phases.reshape(*phases.shape[:2], -1).sum(axis=(0, 2))
-    means: list[float] = (chain.by_class @ by_phase).tolist()
-    return means
+    return (chain.by_class @ by_phase).tolist()
 
 
 def _seen(chain: QueueChain, marginals: Marginals) -> Array:

@@ -20,7 +20,6 @@ from analytic.index.conditions import buffer_of
 from analytic.index.formula import Values, dependent
 from analytic.indexing_queue.chain import (
     UNLIMITED_PATIENCE,
-    Indices,
     QueueChain,
     controlled_chain,
     count_states,
@@ -39,7 +38,7 @@ from analytic.machinery.markov import stationary
 from analytic.machinery.phase_type import PhaseLaw, phase_count
 from analytic.machinery.transforms import matrix_transform, mean_time
 from scenarios import Scenario
-from scenarios.arrays import Array
+from scenarios.arrays import Array, Indices
 from scenarios.laws import Distribution
 from scenarios.model import present
 from scenarios.sections import Costs

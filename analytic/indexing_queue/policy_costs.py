@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 from analytic.indexing_queue.chain import QueueChain, one_gone, rate_blocks
 from analytic.indexing_queue.sojourns import one_closer, position_times
 from analytic.machinery.markov import closed_classes, stationary, until_exit
-from scenarios.arrays import Array
+from scenarios.arrays import Array, Indices
 from scenarios.sections import Costs
-
-Indices = NDArray[np.intp]
 
 _LARGEST_PIECE = 1_000_000
 """Numbers of one level that are held at a time; more policies are taken in parts."""
@@ -130,8 +128,7 @@ def _sojourn_rewards(chain: QueueChain, level: int, served: list[Array]) -> Arra
         gains.append(entering)
     rates = chain.batch_rates[level, 1:, :, 0]
     of_batches = np.stack([gains[entered] for entered in chain.accepted[level, 1:].tolist()])
-    rewards: Array = np.einsum("kw,kic->wic", rates, of_batches).reshape(-1, 2)
-    return rewards
+    return np.einsum("kw,kic->wic", rates, of_batches).reshape(-1, 2)
 
 
 def _seen_from(chain: QueueChain, level: int, values: Array, rank: int) -> Array:

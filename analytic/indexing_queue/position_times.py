@@ -132,8 +132,7 @@ def _short(law: PhaseLaw, time: float) -> Array:
 
 def _normed(matrix: Array) -> Array:
     """Rows that sum to 1, so that small probabilities of an end are not lost in rounding."""
-    rows: Array = matrix / matrix.sum(axis=1, keepdims=True)
-    return rows
+    return matrix / matrix.sum(axis=1, keepdims=True)
 
 
 def _moved(arriving: Array, matrices: list[Array], waiting: int) -> Array:

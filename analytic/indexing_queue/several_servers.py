@@ -252,15 +252,13 @@ def _waits(chain: ServersChain, entering: list[Array]) -> Array:
 
     def times(place: int) -> Array:
         leaving = ends + theta * place
-        spent: Array = until_exit(within[None].copy(), leaving[None], each[None])[0]
-        return spent
+        return until_exit(within[None].copy(), leaving[None], each[None])[0]
 
     def ends_at(place: int, spent: Array) -> tuple[float, float]:
         return float(spent @ ends) if place == 1 else 0.0, float(theta * spent.sum())
 
     powers = ends_by_stage(DenseStages(closer, times), ends_at, entering, 3)
-    waits: Array = powers.T * FACTORIALS
-    return waits
+    return powers.T * FACTORIALS
 
 
 def sojourn_moments_of_servers(chain: ServersChain, stationary: list[Array]) -> Iterator[Row]:

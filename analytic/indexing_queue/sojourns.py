@@ -72,8 +72,7 @@ def batch_flows(chain: QueueChain, level: int, here: Array) -> Array:
     """
     rates = chain.batch_rates[level]
     if rates.shape[2] == 1 or level == 0:
-        flows: Array = rates[..., 0] @ here
-        return flows
+        return rates[..., 0] @ here
     by_phase = here.reshape(chain.order, chain.service_phases, -1)
     flows = np.einsum("kwm,wmr->kmr", rates, by_phase)
     return flows.reshape(len(rates), -1)
@@ -435,8 +434,7 @@ def position_times(chain: QueueChain, position: int, shift: float = 0.0) -> Arra
     if position > 1:
         gone = one_gone(chain.patience.exit_rates, position - 1).sum(axis=1)
         ends = ends + np.tile(gone, len(within) // len(gone))
-    times: Array = until_exit(within[None].copy(), ends[None], np.eye(len(within))[None])[0]
-    return times
+    return until_exit(within[None].copy(), ends[None], np.eye(len(within))[None])[0]
 
 
 class _Large:

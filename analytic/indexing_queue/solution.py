@@ -254,8 +254,7 @@ def _independent_obsolescence(chain: QueueChain) -> Array:
     """
     waiting = np.maximum(np.arange(chain.top + 1.0) - 1, 0)
     each = float(mean_profile(chain) @ chain.patience.exit_rates)
-    rates: Array = (waiting * each)[:, None, None] * np.ones((1, chain.order, chain.service_phases))
-    return rates
+    return (waiting * each)[:, None, None] * np.ones((1, chain.order, chain.service_phases))
 
 
 def _first_guess(chain: QueueChain, rates: Band | None) -> Array:
@@ -285,8 +284,7 @@ def _coarse(chain: QueueChain, rates: Band | None, phases: Array, obsolete: Arra
     levels = stationary_levels(chain, phases, obsolete)
     totals = phases.sum(axis=(1, 2))
     factors = np.divide(levels, totals, out=np.zeros_like(levels), where=totals > 0)
-    scaled: Array = phases * factors[:, None, None]
-    return scaled
+    return phases * factors[:, None, None]
 
 
 def _aggregate(chain: QueueChain, rates: Band | None, probabilities: Array) -> None:
@@ -316,8 +314,7 @@ def mean_profile(chain: QueueChain) -> Array:
     if len(start) == 1:
         return np.ones(1)
     spent = np.maximum(np.linalg.solve(-generator.T, start), 0.0)
-    profile: Array = spent / spent.sum()
-    return profile
+    return spent / spent.sum()
 
 
 def _largest_step(chain: QueueChain) -> int:

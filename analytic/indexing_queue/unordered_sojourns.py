@@ -41,8 +41,7 @@ def pushed_out(scenario: Scenario) -> Array | None:
         return None
     heard = robots_at(scenario)(buffer.capacity)
     modes = delivery_modes(fleet_of(scenario), max(most_active(scenario), 1))
-    rates: Array = modes[heard, 1]
-    return rates
+    return modes[heard, 1]
 
 
 class WaitingPage(NamedTuple):

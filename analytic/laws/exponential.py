@@ -17,8 +17,7 @@ def mean(law: Exponential) -> float:
 
 def log_transform(law: Exponential, s: Array) -> Array:
     """``ln(1 + s m)``."""
-    result: Array = np.log1p(s * mean(law))
-    return result
+    return np.log1p(s * mean(law))
 
 
 def excess(law: Exponential, s: Array) -> Array:
@@ -45,5 +44,4 @@ def phases(law: Exponential) -> PhaseLaw:
 def poisson_counts(law: Exponential, rate: float, below: int) -> Array:
     """Geometric."""
     expected = rate * mean(law)
-    result: Array = np.exp(-np.log1p(1 / expected) * np.arange(below)) / (1 + expected)
-    return result
+    return np.exp(-np.log1p(1 / expected) * np.arange(below)) / (1 + expected)

@@ -23,8 +23,7 @@ def variance(law: Gamma | Erlang) -> float:
 
 def log_transform(law: Gamma | Erlang, s: Array) -> Array:
     """``k ln(1 + s m / k)``."""
-    result: Array = law.shape_parameter * np.log1p(s * law.mean / law.shape_parameter)
-    return result
+    return law.shape_parameter * np.log1p(s * law.mean / law.shape_parameter)
 
 
 def excess(law: Gamma | Erlang, s: Array) -> Array:
@@ -42,8 +41,7 @@ def matrix_transform(law: Gamma | Erlang, generator: Array) -> Array:
 
 def survival(law: Gamma | Erlang, t: Array) -> Array:
     """The probability that a time is longer than t."""
-    result: Array = scipy.special.gammaincc(law.shape_parameter, law.shape_parameter * t / law.mean)
-    return result
+    return scipy.special.gammaincc(law.shape_parameter, law.shape_parameter * t / law.mean)
 
 
 def poisson_counts(law: Gamma | Erlang, rate: float, below: int) -> Array:

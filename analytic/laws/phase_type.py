@@ -89,8 +89,7 @@ def survival(law: Distribution, t: Array) -> Array:
     after = (phases_after(form.generator, knot) for knot in knots.tolist())
     longer = [float((form.start @ matrix).sum()) for matrix in after]
     logarithms = np.log(np.maximum(longer, np.finfo(float).tiny))
-    result: Array = np.exp(np.interp(t, np.append(0.0, knots), np.append(0.0, logarithms)))
-    return result
+    return np.exp(np.interp(t, np.append(0.0, knots), np.append(0.0, logarithms)))
 
 
 def poisson_counts(law: Distribution, rate: float, below: int) -> Array:

@@ -55,8 +55,7 @@ def matrix_transform(law: Uniform, generator: Array) -> Array:
 def survival(law: Uniform, t: Array) -> Array:
     """The probability that a time is longer than t."""
     low, high = law.ends
-    result: Array = np.clip((high - t) / (high - low), 0.0, 1.0)
-    return result
+    return np.clip((high - t) / (high - low), 0.0, 1.0)
 
 
 def jumps(law: Uniform) -> list[float]:
@@ -79,5 +78,4 @@ def poisson_counts(law: Uniform, rate: float, below: int) -> Array:
         return weights / 2 @ poisson(rate * times[:, None], k)
     lower = scipy.special.gammainc(k + 1, rate * high) - scipy.special.gammainc(k + 1, rate * low)
     upper = scipy.special.gammaincc(k + 1, rate * low) - scipy.special.gammaincc(k + 1, rate * high)
-    result: Array = np.where(k < rate * low, upper, lower) / (rate * (high - low))
-    return result
+    return np.where(k < rate * low, upper, lower) / (rate * (high - low))

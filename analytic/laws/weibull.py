@@ -28,16 +28,14 @@ def variance(law: Weibull) -> float:
 
 def survival(law: Weibull, t: Array) -> Array:
     """The probability that a time is longer than t."""
-    result: Array = np.exp(-((t / law.scale) ** law.shape_parameter))
-    return result
+    return np.exp(-((t / law.scale) ** law.shape_parameter))
 
 
 def log_density(law: Weibull, u: Array) -> Array:
     """Of ``v = k (u - ln(scale / mean))``: ``k exp(v - e^v)``."""
     shape = law.shape_parameter
     v = shape * (u - math.log(law.scale / law.mean))
-    result: Array = math.log(shape) + v - np.exp(np.minimum(v, 700.0))
-    return result
+    return math.log(shape) + v - np.exp(np.minimum(v, 700.0))
 
 
 def logarithms(law: Weibull) -> tuple[float, float, float]:

@@ -69,11 +69,10 @@ class Absorbing(ABC):
                 f"must be at most {most}"
             )
         jumps = 1 + math.ceil(expected + 9 * math.sqrt(expected) + 30)
-        total: Array = sum(
+        return sum(
             np.multiply.outer(scipy.special.gammainc(jump, rate * times), ended)
             for jump, ended in zip(range(1, jumps + 1), self.ends_by_jump(), strict=False)
         )
-        return total
 
     def quantiles(
         self, by_class: Callable[[Array], dict[str, Array]], shares: Sequence[float]
@@ -143,8 +142,7 @@ class AbsorbingChain(Absorbing):
     @property
     def out(self) -> Array:
         """All rates out of each state."""
-        out: Array = np.asarray(self.moves.sum(axis=1)).ravel() + self.ends.sum(axis=1)
-        return out
+        return np.asarray(self.moves.sum(axis=1)).ravel() + self.ends.sum(axis=1)
 
     @property
     def rate(self) -> float:

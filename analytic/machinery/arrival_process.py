@@ -240,8 +240,7 @@ def interval_phases(D0: Array, D1: Array) -> Array:
     altman2000, section 5.2.
     """
     after = stationary(D0 + D1) @ D1
-    result: Array = after / after.sum()
-    return result
+    return after / after.sum()
 
 
 def embedded_period(D0: Array, D1: Array) -> int:

@@ -18,7 +18,7 @@ of rates, is the case ``R = 0``, F diagonal with a common rate, and P the unifor
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import splu
 
 from analytic.machinery.markov import closed_classes
-from scenarios.arrays import Array
-
-Indices = NDArray[np.integer[Any]]
+from scenarios.arrays import Array, IntArray
 
 _TIE = 1e-13
 """Options whose values differ by less, relatively to the largest value, are equally good."""
@@ -64,7 +62,7 @@ class DecisionProcess:
     costs: Array
     transitions: csr_matrix
     decisions: csr_matrix
-    first: Indices
+    first: IntArray
     options: csr_matrix
     option_costs: Array
 
@@ -96,31 +94,27 @@ class DecisionProcess:
     def outflow(self) -> Array:
         """Rate of all events in each state, shape (states,)."""
         flows = self.transitions.sum(axis=1) + self.decisions.sum(axis=1)
-        result: Array = np.asarray(flows).ravel() - self.transitions.diagonal()
-        return result
+        return np.asarray(flows).ravel() - self.transitions.diagonal()
 
     def values_of_options(self, values: Array) -> Array:
         """``k + P V``, shape (options,)."""
-        result: Array = self.option_costs + self.options @ values
-        return result
+        return self.option_costs + self.options @ values
 
     def drift(self, values: Array) -> Array:
         """``L V``, shape (states,); its least and largest entry are bounds of the optimum."""
         best = np.minimum.reduceat(self.values_of_options(values), self.first[:-1])
         onward = self.transitions @ values - self.transitions.diagonal() * values
-        result: Array = self.costs + onward + self.decisions @ best - self.outflow * values
-        return result
+        return self.costs + onward + self.decisions @ best - self.outflow * values
 
-    def generator(self, policy: Indices) -> csr_matrix:
+    def generator(self, policy: IntArray) -> csr_matrix:
         """Rates of the chain under a policy, the diagonal included."""
         rates = self.transitions + self.decisions @ self.options[policy]
         rates = rates - diags_array(rates.diagonal())
         return csr_matrix(rates - diags_array(np.asarray(rates.sum(axis=1)).ravel()))
 
-    def cost_rates(self, policy: Indices) -> Array:
+    def cost_rates(self, policy: IntArray) -> Array:
         """Cost per unit time in each state under a policy, shape (states,)."""
-        result: Array = self.costs + self.decisions @ self.option_costs[policy]
-        return result
+        return self.costs + self.decisions @ self.option_costs[policy]
 
 
 class Evaluation(NamedTuple):
@@ -146,7 +140,7 @@ class Solution(NamedTuple):
     iterations : int
     """
 
-    policy: Indices
+    policy: IntArray
     gain: float
     values: Array
     lower: float
@@ -170,7 +164,7 @@ def _solved(generator: csr_matrix, costs: Array, state: int) -> Evaluation:
     return Evaluation(gain, values)
 
 
-def evaluate(process: DecisionProcess, policy: Indices) -> Evaluation:
+def evaluate(process: DecisionProcess, policy: IntArray) -> Evaluation:
     """Cost per unit time and relative values of a policy with one closed class.
 
     Parameters
@@ -191,7 +185,7 @@ def evaluate(process: DecisionProcess, policy: Indices) -> Evaluation:
     return _solved(generator, process.cost_rates(policy), int(classes[0][0]))
 
 
-def _made_unichain(process: DecisionProcess, policy: Indices) -> Indices:
+def _made_unichain(process: DecisionProcess, policy: IntArray) -> IntArray:
     """The policy with every state led to the cheapest of its closed classes.
 
     A state from which that class cannot be reached feeds no decision that leads towards it, so
@@ -225,7 +219,7 @@ def _reaching(generator: csr_matrix, state: int) -> NDArray[np.bool_]:
     return reached
 
 
-def improved(process: DecisionProcess, values: Array, policy: Indices) -> Indices:
+def improved(process: DecisionProcess, values: Array, policy: IntArray) -> IntArray:
     """The best options for the values; that of the policy where it is as good as the best."""
     worth = process.values_of_options(values)
     best = np.minimum.reduceat(worth, process.first[:-1])
@@ -238,7 +232,7 @@ def improved(process: DecisionProcess, values: Array, policy: Indices) -> Indice
 
 def policy_iteration(
     process: DecisionProcess,
-    policy: Indices | None = None,
+    policy: IntArray | None = None,
     *,
     tolerance: float = 0.0,
     most: int = 1000,

@@ -150,8 +150,7 @@ def _put_back(first: Array, rates: Array, upper: int) -> Array:
         weights[state] = weights[before] @ inflow
         if weights[state] > LARGEST_WEIGHT:
             weights[: state + 1] /= weights[state]
-    result: Array = weights / weights.sum()
-    return result
+    return weights / weights.sum()
 
 
 def stationary_sparse(generator: csr_matrix, likely: int | None = None) -> Array:
@@ -339,8 +338,7 @@ def birth_death(births: ArrayLike, deaths: ArrayLike) -> Array:
         steps = np.log(np.asarray(births, dtype=float)) - np.log(np.asarray(deaths, dtype=float))
     logs = np.concatenate([[0.0], np.cumsum(steps)])
     weights = np.exp(logs - logs.max())
-    result: Array = weights / weights.sum()
-    return result
+    return weights / weights.sum()
 
 
 def relaxation_time(generator: Array, start: int | None = None) -> float:
@@ -367,7 +365,4 @@ def _reached(generator: Array, start: int | None) -> NDArray[np.intp]:
     if len(generator) <= LARGEST_DENSE:
         return np.flatnonzero(_reaches(generator > 0)[start])
     edges = scipy.sparse.csr_matrix(generator > 0)
-    reached: NDArray[np.intp] = scipy.sparse.csgraph.breadth_first_order(
-        edges, start, return_predecessors=False
-    )
-    return reached
+    return scipy.sparse.csgraph.breadth_first_order(edges, start, return_predecessors=False)

@@ -30,8 +30,7 @@ class PhaseLaw(NamedTuple):
     @property
     def exit_rates(self) -> Array:
         """Rates of absorption from each phase, rounding below zero removed."""
-        rates: Array = np.maximum(-self.generator.sum(axis=1), 0.0)
-        return rates
+        return np.maximum(-self.generator.sum(axis=1), 0.0)
 
 
 def exponential_rate(law: Distribution) -> float | None:
@@ -156,5 +155,4 @@ def _short(full: Array, rate: float, time: float) -> tuple[Array, Array]:
 
 
 def _stochastic(matrix: Array) -> Array:
-    result: Array = matrix / matrix.sum(axis=1, keepdims=True)
-    return result
+    return matrix / matrix.sum(axis=1, keepdims=True)

@@ -49,8 +49,7 @@ def negative_binomial(shape: float, mean: float, count: ArrayLike) -> Array:
         + np.log(shape / (some * both)) / 2
         - _HALF_LOG_TWO_PI
     )
-    result: Array = np.exp(np.where(k > 0, logarithm, -shape * np.log1p(mean / shape)))
-    return result
+    return np.exp(np.where(k > 0, logarithm, -shape * np.log1p(mean / shape)))
 
 
 def stirling(x: Array) -> Array:

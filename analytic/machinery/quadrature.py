@@ -140,8 +140,7 @@ def log_transform_of(law: Points, s: Array) -> Array:
             return float(rate * least - np.log1p(-missed))
         return float(rate * least - np.log(np.exp(-rate * further) @ law.weights))
 
-    result: Array = np.vectorize(one, otypes=[float])(s)
-    return result
+    return np.vectorize(one, otypes=[float])(s)
 
 
 def excess_of(law: Points, mean: float, s: Array) -> Array:

@@ -93,8 +93,7 @@ class Modes:
     @cached_property
     def deliveries(self) -> Array:
         """Deliveries per unit time, shape (modes,)."""
-        result: Array = self.heard.sum(axis=1)
-        return result
+        return self.heard.sum(axis=1)
 
     @property
     def changes(self) -> Array:
@@ -118,8 +117,7 @@ def as_written(tables: IntArray, modes: Modes, inner: tuple[int, ...]) -> list[A
         written = written[:, 0]
     if len(written) == 1 or (written.ndim == 2 + len(inner) and np.all(written == written[:1])):
         written = written[0]
-    result: list[Any] = written.tolist()
-    return result
+    return written.tolist()
 
 
 def modes_of(robots: Robots, rates: Sequence[float] | Array) -> Modes:

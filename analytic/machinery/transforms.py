@@ -43,8 +43,7 @@ def complement(law: Distribution, s: ArrayLike) -> Array:
 
 def log_transform(law: Distribution, s: ArrayLike) -> Array:
     """The exponent ``l = -ln E e^{-sX}``."""
-    result: Array = _known(law, "log_transform")(law, np.asarray(s, dtype=float))
-    return result
+    return _known(law, "log_transform")(law, np.asarray(s, dtype=float))
 
 
 def excess(law: Distribution, s: ArrayLike) -> Array:
@@ -52,8 +51,7 @@ def excess(law: Distribution, s: ArrayLike) -> Array:
 
     Without cancellation: docs/derivations.md, "Transforms without cancellation".
     """
-    result: Array = _known(law, "excess")(law, np.asarray(s, dtype=float))
-    return result
+    return _known(law, "excess")(law, np.asarray(s, dtype=float))
 
 
 def mean_time(law: Distribution) -> float:
@@ -94,8 +92,7 @@ def exc(t: ArrayLike) -> Array:
     series = np.zeros_like(small)
     for order in range(15, 2, -1):
         series = (1 - series) * small / order
-    result: Array = np.where(np.abs(t) <= 0.5, (1 - series) * small**2 / 2, t + np.expm1(-t))
-    return result
+    return np.where(np.abs(t) <= 0.5, (1 - series) * small**2 / 2, t + np.expm1(-t))
 
 
 def x_minus_log1p(x: ArrayLike) -> Array:
@@ -109,8 +106,7 @@ def x_minus_log1p(x: ArrayLike) -> Array:
     series = np.zeros_like(small)
     for odd in range(37, 1, -2):
         series = series * ratio**2 + 1 / odd
-    result: Array = np.where(small == x, ratio * small - 2 * ratio**3 * series, x - np.log1p(x))
-    return result
+    return np.where(small == x, ratio * small - 2 * ratio**3 * series, x - np.log1p(x))
 
 
 def matrix_transform(law: Distribution, generator: Array) -> Array:
@@ -127,8 +123,7 @@ def matrix_transform(law: Distribution, generator: Array) -> Array:
     -----
     With T = -s it is the transform ``h(s)``.
     """
-    result: Array = _known(law, "matrix_transform")(law, generator)
-    return result
+    return _known(law, "matrix_transform")(law, generator)
 
 
 def time_weighted_transform(law: Distribution, generator: Array) -> Array:
@@ -138,8 +133,7 @@ def time_weighted_transform(law: Distribution, generator: Array) -> Array:
     1e-9, where the law has no way of its own.
     """
     if (known := function_of(law, "time_weighted_transform")) is not None:
-        own: Array = known(law, generator)
-        return own
+        return known(law, generator)
     mean, second = moments(law)
     largest = _LARGEST_STEP * 2.0 * mean / second
     steps = [largest / 2.0**level for level in range(_RICHARDSON_STEPS)]
@@ -156,14 +150,12 @@ def time_weighted_transform(law: Distribution, generator: Array) -> Array:
 
 def poisson_counts(law: Distribution, rate: float, below: int) -> Array:
     """Probabilities of 0, 1, … Poisson events of a rate during a time X, shape (below,)."""
-    result: Array = _known(law, "poisson_counts")(law, rate, below)
-    return result
+    return _known(law, "poisson_counts")(law, rate, below)
 
 
 def survival(law: Distribution, times: ArrayLike) -> Array:
     """The probability that a time X is longer than each of these times, >= 0."""
-    result: Array = _known(law, "survival")(law, np.asarray(times, dtype=float))
-    return result
+    return _known(law, "survival")(law, np.asarray(times, dtype=float))
 
 
 def jumps(law: Distribution) -> list[float]:

@@ -13,13 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from analytic.machinery.markov import stationary_sparse
 from analytic.machinery.refusal import NoAnswerError
-from scenarios.arrays import Array
-
-Indices = NDArray[np.intp]
+from scenarios.arrays import Array, Indices
 
 LARGEST_CHAIN = 100_000
 """States that are solved."""
@@ -111,8 +108,7 @@ class _Chain:
         return len(self.live)
 
     def _at(self, target: Indices | int, live: Indices, dead: Indices) -> Indices:
-        found: Indices = self._number[target, live - self._least, dead]
-        return found
+        return self._number[target, live - self._least, dead]
 
     @cached_property
     def moves(self) -> list[_Move]:

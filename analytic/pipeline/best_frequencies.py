@@ -144,8 +144,7 @@ def _of_hyperbolas(point: _Point) -> Array:
     active = np.flatnonzero(root[order] * scales > offset[order])
     scale = scales[active[-1]] if len(active) else scales[0]
     shares = np.maximum(root * scale - offset, 0.0)
-    result: Array = shares / shares.sum()
-    return result
+    return shares / shares.sum()
 
 
 def discounted_shares(queue: PageQueue, changes: ArrayLike, weights: ArrayLike) -> Array:
@@ -271,7 +270,6 @@ def _best_end_to_end(uniform: Scenario, slopes: SlopesOf, row: Formula = COST) -
     return Optimum(
         target="frequencies",
         cost=cost,
-        lower_bound=None,
         decision={"frequencies": best.shares.tolist()},
         changes={_KEY: best.shares.tolist()},
         table=_rows(costs, cost),
@@ -365,7 +363,6 @@ def _as_without_buffer(scenario: Scenario) -> Optimum:
     return Optimum(
         target="frequencies",
         cost=cost,
-        lower_bound=None,
         decision={"frequencies": shares.tolist()},
         changes={_KEY: shares.tolist()},
         table=_rows(costs, cost),

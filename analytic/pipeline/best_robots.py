@@ -196,7 +196,6 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
     return Optimum(
         target="switching",
         cost=search.cost,
-        lower_bound=None,
         decision={"targets": list(best)},
         changes={"activation": _switching(best)},
         table=[{"level": level, "target": target} for level, target in enumerate(best)],

@@ -167,7 +167,7 @@ class _Walk:
                     yield from self._delivered(state, label, rate * share, arrivals)
         yield from self._changes(state)
         if state.level:
-            yield from service_moves(self.chain, state, self._next(state))
+            yield from self._served(state)
 
     @cached_property
     def _hidden(self) -> tuple[Array, ...]:
@@ -228,6 +228,9 @@ class _Walk:
             for label in dict.fromkeys(each for each in state.waiting if each[0] >= 0):
                 left = tuple(each for each in state.waiting if each != label)
                 yield Move(self.others[label[0]].changes, state._replace(waiting=renumbered(left)))
+
+    def _served(self, state: LabelledState) -> Iterator[Move]:
+        yield from service_moves(self.chain, state, self._next(state))
 
     def _next(self, state: LabelledState) -> Iterator[tuple[float, LabelledState]]:
         """The state when a copy is indexed and the next page is in service."""
@@ -378,24 +381,26 @@ def age_with_dropping(queue: LabelledQueue, followed: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _TaggedWalk(_Walk):
-    """The moves of one waiting copy of the page; other copies of it are `FRESH`."""
+    """The moves of one waiting copy of the page; other copies of it are `FRESH`.
 
-    def moves(self, state: LabelledState) -> Iterator[Move]:
-        """All moves from a state; those that end the wait lead nowhere."""
-        hidden = self._hidden[state.level][state.arrivals]
-        for arrivals in np.flatnonzero(hidden > 0).tolist():
-            yield Move(float(hidden[arrivals]), state._replace(arrivals=arrivals))
-        for arrivals, rate in enumerate(self.deliveries[state.level][state.arrivals].tolist()):
-            for share, label in self._labels(state) if rate > 0 else ():
-                waiting = renumbered(self._joined(state.waiting, label))
-                if TAGGED in waiting and not (self.discipline.replaces and label == FRESH):
-                    after = state._replace(waiting=waiting, arrivals=arrivals)
-                    yield Move(rate * share, after)
-                else:
-                    yield Move(rate * share, state, LOST)
+    Those that end the wait lead nowhere.
+    """
+
+    def _delivered(
+        self, state: LabelledState, label: Label, rate: float, into: int
+    ) -> Iterator[Move]:
+        waiting = renumbered(self._joined(state.waiting, label))
+        if TAGGED in waiting and not (self.discipline.replaces and label == FRESH):
+            yield Move(rate, state._replace(waiting=waiting, arrivals=into))
+        else:
+            yield Move(rate, state, LOST)
+
+    def _changes(self, state: LabelledState) -> Iterator[Move]:
         if self.discipline.drops_changed:
             yield Move(self.page.changes, state, OBSOLETE)
             yield from self._other_changes(state)
+
+    def _served(self, state: LabelledState) -> Iterator[Move]:
         waiting = state.waiting
         if waiting[next_in_line(self.discipline.order, len(waiting))] == TAGGED:
             yield from service_moves(self.chain, state, [(1.0, state)], SERVED)

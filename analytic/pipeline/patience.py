@@ -326,8 +326,7 @@ class DropRates(NamedTuple):
     @property
     def total(self) -> Array:
         """Of all waiting pages together."""
-        result: Array = self.oldest + self.other * np.maximum(np.arange(len(self.other)) - 1.0, 0.0)
-        return result
+        return self.oldest + self.other * np.maximum(np.arange(len(self.other)) - 1.0, 0.0)
 
 
 def drop_rates(law: Distribution, service: float, waiting: int) -> DropRates:

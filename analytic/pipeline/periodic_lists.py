@@ -318,8 +318,7 @@ def fetching(slots: NDArray[np.bool_], robots: int) -> SharedList:
 
 def _step(after: NDArray[Any], robots: int) -> Array:
     """Zeros and ones that lead from each number of fetching robots to another."""
-    leads: Array = (after[:, None] == np.arange(robots + 1)).astype(float)
-    return leads
+    return (after[:, None] == np.arange(robots + 1)).astype(float)
 
 
 def _next_slot(steps: Array) -> csr_matrix:

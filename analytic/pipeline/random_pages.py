@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
 from analytic.index import conditions
@@ -24,9 +24,7 @@ from analytic.indexing_queue.measures import size_of
 from analytic.machinery.phase_type import PhaseLaw, moment
 from analytic.pipeline.conditions import MOST_WORK, kinds_of_pages
 from scenarios import Scenario
-from scenarios.arrays import Array
-
-Indices = NDArray[np.intp]
+from scenarios.arrays import Array, Indices
 
 
 class PageQueue(NamedTuple):
@@ -55,8 +53,7 @@ class PageQueue(NamedTuple):
     @property
     def entering(self) -> Array:
         """Rates of the deliveries of which 1, 2, … pages enter, shape (largest batch, states)."""
-        rates: Array = self.bands[1:].sum(axis=2)
-        return rates
+        return self.bands[1:].sum(axis=2)
 
     def moves(self, entering: int) -> csr_matrix:
         """Rates of the moves at which this many pages enter, shape (states, states)."""

@@ -93,8 +93,7 @@ def costs_up_to(grid: Grid, probes: int, apart: int = 1) -> Array:
     check_room(len(grid.cost), probes, apart)
     from analytic.probing.programme_kernels import least_costs
 
-    costs: Array = least_costs(grid, probes, apart)
-    return costs
+    return least_costs(grid, probes, apart)
 
 
 def improved_by_moves(

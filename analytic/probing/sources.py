@@ -71,8 +71,7 @@ def _apportioned(probes: int, weights: Sequence[float], room: Sequence[int]) -> 
     limits = np.array(room)
 
     def behind_by(level: int) -> NDArray[np.int64]:
-        counts: NDArray[np.int64] = np.clip(np.floor(quotas).astype(np.int64) - level, 1, limits)
-        return counts
+        return np.clip(np.floor(quotas).astype(np.int64) - level, 1, limits)
 
     # All that are further behind than a whole number come first; the rest are given one by one.
     low, high = -probes, probes

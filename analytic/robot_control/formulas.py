@@ -151,31 +151,21 @@ def priced_by_loss_and_starvation(scenario: Scenario) -> str | None:
     return None if costs.model_fields_set else "there are no [costs]"
 
 
-_STATIC = (
+_QUEUE = (
     conditions.has_buffer,
     conditions.one_server,
     conditions.no_host_spacing,
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,
-    conditions.static_robots,
+)
+_EXPONENTIAL = (
     conditions.poisson_accesses,
     conditions.exponential_service,
     conditions.no_obsolescence,
 )
+_STATIC = (*_QUEUE, conditions.static_robots, *_EXPONENTIAL)
 
-_SWITCHING = (
-    conditions.has_buffer,
-    conditions.one_server,
-    conditions.no_host_spacing,
-    conditions.resolved_activation,
-    conditions.pages_leave_the_queue_alone,
-    switching,
-    conditions.robots_alike,
-    conditions.poisson_accesses,
-    conditions.exponential_service,
-    conditions.no_obsolescence,
-    falling_targets,
-)
+_SWITCHING = (*_QUEUE, switching, conditions.robots_alike, *_EXPONENTIAL, falling_targets)
 
 _IN_ENVIRONMENT = (
     *scenario_queue.IN_ENVIRONMENT,

@@ -7,18 +7,16 @@ of the first.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.index.optimum import Best
 from analytic.machinery.decision_process import evaluate, policy_iteration
 from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
 from analytic.robot_control.target_rules import best_targets, is_covered, measures_of_targets
+from scenarios.arrays import IntArray
 from scenarios.sections import Costs
-
-Indices = NDArray[np.integer[Any]]
 
 WIDTH = 1e-10
 """Bounds closer than this are close enough, relatively to the largest cost per unit time of any
@@ -38,7 +36,9 @@ _STEPS = 6
 """Multipliers tried for each interval of throughputs."""
 
 
-def solved(queue: SwitchedQueue, rewards: Rewards, targets: Indices | None = None) -> Best[Indices]:
+def solved(
+    queue: SwitchedQueue, rewards: Rewards, targets: IntArray | None = None
+) -> Best[IntArray]:
     """The best targets for a cost per unit time.
 
     Parameters
@@ -68,7 +68,7 @@ def solved(queue: SwitchedQueue, rewards: Rewards, targets: Indices | None = Non
     return best._replace(lower=max(fast.lower, other.lower))
 
 
-def _generally(queue: SwitchedQueue, rewards: Rewards, targets: Indices) -> Best[Indices]:
+def _generally(queue: SwitchedQueue, rewards: Rewards, targets: IntArray) -> Best[IntArray]:
     """The same for any queue, by policy iteration on its decision process.
 
     Should the optimum be no target rule, the targets are those up to which it switches on without
@@ -86,7 +86,7 @@ class _Point(NamedTuple):
     cost: float
     response: float
     throughput: float
-    solution: Best[Indices]
+    solution: Best[IntArray]
 
 
 class _Problem:
@@ -122,7 +122,7 @@ class _Problem:
             self.best = point
         return point
 
-    def _solve(self, linear: Rewards, start: Indices | None) -> _Point:
+    def _solve(self, linear: Rewards, start: IntArray | None) -> _Point:
         self.count += 1
         solution = solved(self.queue, linear, start)
         measures = measures_of_targets(self.queue, solution.rule)
@@ -182,7 +182,7 @@ def _bounded(problem: _Problem, parent: _Interval, edges: tuple[float, float]) -
     return best
 
 
-def with_response(queue: SwitchedQueue, costs: Costs) -> Best[Indices]:
+def with_response(queue: SwitchedQueue, costs: Costs) -> Best[IntArray]:
     """The best targets, and a bound below every rule, where the mean response has a price.
 
     Notes

@@ -9,8 +9,7 @@ from scenarios.arrays import Array
 
 
 def _sum_of_powers(load: Array, capacity: int) -> Array:
-    total: Array = (load[..., None] ** np.arange(capacity + 1.0)).sum(axis=-1)
-    return total
+    return (load[..., None] ** np.arange(capacity + 1.0)).sum(axis=-1)
 
 
 def _either_side_of_one(load: ArrayLike) -> tuple[NDArray[np.bool_], Array, Array]:

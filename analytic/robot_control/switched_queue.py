@@ -28,8 +28,6 @@ from scenarios.arrays import Array, IntArray
 from scenarios.choices import NO_CLASS
 from scenarios.sections import Costs
 
-Indices = NDArray[np.integer[Any]]
-
 _MOST_DENSE = 1000
 """States up to which the chain of a rule is solved by dense elimination."""
 
@@ -301,7 +299,7 @@ class SwitchedQueue:
         number = np.diff(self.options[0])
         return np.repeat(np.arange(len(number)), number)
 
-    def towards(self, targets: Indices) -> IntArray:
+    def towards(self, targets: IntArray) -> IntArray:
         """The policy with these targets: one list of levels, or one for each state of environment.
 
         Parameters
@@ -312,11 +310,11 @@ class SwitchedQueue:
         by_mode = np.repeat(by_state, self.modes.combinations, axis=0).T
         return self.policy(np.where(self.modes.active.sum(axis=1) < by_mode, 0, NO_CLASS))
 
-    def switched(self, policy: Indices) -> IntArray:
+    def switched(self, policy: IntArray) -> IntArray:
         """The class that a policy switches on, or `NO_CLASS`, shape `shape`."""
         return self.options[1][policy].reshape(self.shape)
 
-    def targets(self, policy: Indices) -> IntArray:
+    def targets(self, policy: IntArray) -> IntArray:
         """Up to which numbers of robots that are alike a policy switches on without a gap.
 
         Shape (states of the environment, levels).
@@ -324,14 +322,13 @@ class SwitchedQueue:
         on = (self.switched(policy) != NO_CLASS).reshape(
             len(self.levels.pages), self.modes.states, -1
         )
-        longest: IntArray = np.logical_and.accumulate(on[..., :-1], axis=2).sum(axis=2).T
-        return longest
+        return np.logical_and.accumulate(on[..., :-1], axis=2).sum(axis=2).T
 
-    def generator(self, policy: Indices) -> csr_matrix:
+    def generator(self, policy: IntArray) -> csr_matrix:
         """The generator of the chain under a policy."""
         return self.process(self.rewards()).generator(policy)
 
-    def settled(self, policy: Indices) -> tuple[Array, Indices]:
+    def settled(self, policy: IntArray) -> tuple[Array, IntArray]:
         """The stationary distribution under a policy, and the states that recur.
 
         From the start with every robot active.
@@ -352,7 +349,7 @@ class SwitchedQueue:
         law[recurrent] = stationary_sparse(csr_matrix(generator[recurrent][:, recurrent]))
         return law, recurrent
 
-    def gain(self, policy: Indices, rewards: Rewards) -> float:
+    def gain(self, policy: IntArray, rewards: Rewards) -> float:
         """The reward per unit time under a policy, as `settled`."""
         return float(self.settled(policy)[0] @ self.by_state(self.earned(rewards)))
 
@@ -378,7 +375,7 @@ class SwitchedQueue:
         return kept
 
     @property
-    def _there(self) -> Indices:
+    def _there(self) -> IntArray:
         """Places of the states in the order of `shape`."""
         return np.flatnonzero(self.index.ravel() >= 0)
 
@@ -432,7 +429,7 @@ class Measures(NamedTuple):
         return math.fsum(price * term for price, term in terms if price)
 
 
-def measures_of_policy(queue: SwitchedQueue, policy: Indices) -> Measures:
+def measures_of_policy(queue: SwitchedQueue, policy: IntArray) -> Measures:
     """Measures of any rule that sees level, service phase and mode.
 
     Parameters
@@ -465,7 +462,7 @@ def measures_of_chain(queue: SwitchedQueue, generator: csr_matrix) -> Measures:
     return _measures(queue, law, recurrent)
 
 
-def _measures(queue: SwitchedQueue, law: Array, recurrent: Indices) -> Measures:
+def _measures(queue: SwitchedQueue, law: Array, recurrent: IntArray) -> Measures:
     """Measures from the stationary distribution and the states that recur."""
     table = queue.table(law)
     levels = queue.levels
@@ -490,7 +487,7 @@ def _measures(queue: SwitchedQueue, law: Array, recurrent: Indices) -> Measures:
     )
 
 
-def best_policy(queue: SwitchedQueue, rewards: Rewards) -> Best[Indices]:
+def best_policy(queue: SwitchedQueue, rewards: Rewards) -> Best[IntArray]:
     """The best of all rules that switch on at most one robot at a time, of any class.
 
     Parameters

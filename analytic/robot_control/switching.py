@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.index import conditions
 from analytic.index.formula import Condition
@@ -19,9 +18,8 @@ from analytic.robot_control.optimal_targets import MOST_GENERAL, solved, with_re
 from analytic.robot_control.switched_queue import Measures, SwitchedQueue
 from analytic.robot_control.target_rules import is_covered, measures_of_targets
 from scenarios import Scenario
+from scenarios.arrays import IntArray
 from scenarios.sections import Costs
-
-Indices = NDArray[np.integer[Any]]
 
 _WIDE = 1e-3
 """Relative distance of the bound below the cost from which on it is shown."""
@@ -46,11 +44,11 @@ class Curves(NamedTuple):
     entry, without a robot that could deliver, too.
     """
 
-    after_service: Indices
-    after_delivery: Indices
+    after_service: IntArray
+    after_delivery: IntArray
 
 
-def switching_curves(targets: Indices, available: int) -> Curves:
+def switching_curves(targets: IntArray, available: int) -> Curves:
     """The two switching curves of a target rule that does not increase with the level.
 
     Parameters
@@ -120,7 +118,7 @@ class SwitchingSearch(ABC):
         )
 
 
-def targets_as_written(queue: SwitchedQueue, targets: Indices) -> list[Any]:
+def targets_as_written(queue: SwitchedQueue, targets: IntArray) -> list[Any]:
     """Targets as a scenario file has them: a list, or one for each phase of the service."""
     rows: list[list[int]] = queue.levels.by_phase(targets).tolist()
     return rows[0] if all(row == rows[0] for row in rows) else rows
@@ -137,14 +135,13 @@ class TargetSearch(SwitchingSearch):
         What the rule does in the long run.
     """
 
-    targets: Indices
+    targets: IntArray
     measures: Measures = field(repr=False)
 
     @property
     def rows(self) -> list[list[int]]:
         """Targets by level, a list for each phase of the service."""
-        rows: list[list[int]] = self.queue.levels.by_phase(self.targets).tolist()
-        return rows
+        return self.queue.levels.by_phase(self.targets).tolist()
 
     @property
     def decision(self) -> list[Any]:

@@ -8,10 +8,9 @@ for a million states in seconds.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.robot_control.switched_queue import (
     Measures,
@@ -19,9 +18,7 @@ from analytic.robot_control.switched_queue import (
     SwitchedQueue,
     measures_of_chain,
 )
-from scenarios.arrays import Array
-
-Indices = NDArray[np.integer[Any]]
+from scenarios.arrays import Array, IntArray
 
 _IMBALANCE = 1e-8
 """Largest difference of flows in and out, relatively, that rounding explains."""
@@ -36,7 +33,7 @@ _MOST = 200
 """Iterations at most."""
 
 
-def measures_of_targets(queue: SwitchedQueue, targets: Indices) -> Measures:
+def measures_of_targets(queue: SwitchedQueue, targets: IntArray) -> Measures:
     """Measures of a target rule.
 
     Parameters
@@ -68,7 +65,7 @@ def measures_of_targets(queue: SwitchedQueue, targets: Indices) -> Measures:
     return measures
 
 
-def _by_elimination(queue: SwitchedQueue, targets: Indices) -> Measures:
+def _by_elimination(queue: SwitchedQueue, targets: IntArray) -> Measures:
     rates = ("starvation", "loss", "obsolescence", "served", "robots", "level")
     parts = [*map(queue.counted.__getitem__, rates), queue.sojourn]
     shares = []
@@ -106,7 +103,7 @@ class TargetSolution(NamedTuple):
     iterations : int
     """
 
-    targets: Indices
+    targets: IntArray
     gain: float
     values: Array
     lower: float
@@ -131,7 +128,7 @@ def _columns(queue: SwitchedQueue, rewards: list[Rewards]) -> tuple[Array, Array
     return np.stack([each.level for each in every]), np.stack(per_robot)
 
 
-def target_gains(queue: SwitchedQueue, targets: Indices, rewards: list[Rewards]) -> Array:
+def target_gains(queue: SwitchedQueue, targets: IntArray, rewards: list[Rewards]) -> Array:
     """Rewards per unit time of a target rule, shape (len(rewards),).
 
     Parameters
@@ -166,7 +163,7 @@ def target_drift(queue: SwitchedQueue, rewards: Rewards, values: Array) -> Array
     return drift
 
 
-def _improved(values: Array, targets: Indices) -> Indices:
+def _improved(values: Array, targets: IntArray) -> IntArray:
     """Targets that are best for the values; a target as good as the best is kept."""
     gain = np.diff(values, axis=0)
     tie = _TIE * float(np.max(np.abs(values)))
@@ -180,7 +177,7 @@ def _improved(values: Array, targets: Indices) -> Indices:
 def best_targets(
     queue: SwitchedQueue,
     rewards: Rewards,
-    targets: Indices | None = None,
+    targets: IntArray | None = None,
     *,
     tolerance: float = 0.0,
 ) -> TargetSolution:

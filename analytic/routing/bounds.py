@@ -52,8 +52,7 @@ def slopes(table: ArrayLike, first: int = 1) -> Array:
     """
     e = np.atleast_2d(np.asarray(table, dtype=float))
     k = np.arange(first, first + e.shape[1] - 1)
-    result: Array = e[:, :-1] - k * np.diff(e, axis=1)
-    return result
+    return e[:, :-1] - k * np.diff(e, axis=1)
 
 
 def linear_bound(costs: SpacingCosts) -> LinearBound:

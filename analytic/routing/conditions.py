@@ -308,8 +308,7 @@ def known_accesses(scenario: Scenario) -> str | None:
 
 def period_of(accessed: AccessedPages) -> list[int]:
     """The page of each access of a period, under a periodic policy."""
-    period: list[int] = accessed.cycle.tolist()
-    return period
+    return accessed.cycle.tolist()
 
 
 def long_run(scenario: Scenario) -> str | None:

@@ -66,8 +66,7 @@ def spacing_cost(cost: SpacingCost, arrivals: AccessTime, distance: ArrayLike) -
     if isinstance(cost, Table):
         table = np.array(cost.root)
         rest = np.maximum(n - len(table), 0)
-        result: Array = table[np.minimum(n, len(table)) - 1] + cost.final_rise * rest
-        return result
+        return table[np.minimum(n, len(table)) - 1] + cost.final_rise * rest
     if isinstance(cost, Power):
         return cost.scale * np.asarray(n, dtype=float) ** cost.exponent
     if isinstance(cost, Geometric):
@@ -75,8 +74,7 @@ def spacing_cost(cost: SpacingCost, arrivals: AccessTime, distance: ArrayLike) -
     far = int(n.max(initial=1))
     if n.ndim == 0 and far > LONGEST:
         return np.asarray(cost.scale * survival_at(arrivals, cost.rate)(far))
-    faded: Array = cost.scale * survival_row(arrivals, _fading(cost))(far)[n - 1]
-    return faded
+    return cost.scale * survival_row(arrivals, _fading(cost))(far)[n - 1]
 
 
 def _fading(cost: Fading) -> PhaseLaw:

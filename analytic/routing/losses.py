@@ -287,8 +287,7 @@ def _survival(start: Array, step: Array, distance: ArrayLike) -> Array:
     for _ in range(np.max(distance)):
         alive = step @ alive
         values.append(start @ alive)
-    result: Array = np.array(values)[np.asarray(distance) - 1]
-    return result
+    return np.array(values)[np.asarray(distance) - 1]
 
 
 def _thinned(step: Array, probability: float) -> Array:

@@ -12,7 +12,6 @@ import numpy as np
 from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots
 from analytic.index.optimum import Optimum, require
-from analytic.machinery.decision_process import Indices
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.robot_modes import as_written
 from analytic.robot_control.scenario_queue import (
@@ -257,17 +256,17 @@ def choices_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best rule that switches on robots of several classes and keeps a bound."""
     search, rules = bounded_choices(scenario, bound)
 
-    def rule(policy: Indices) -> ChoiceSearch:
+    def rule(policy: IntArray) -> ChoiceSearch:
         return replace(search, policy=policy)
 
-    def words(policy: Indices) -> str:
+    def words(policy: IntArray) -> str:
         return f"choices = {rule(policy).decision}"
 
     found = cheapest_within(rules, bound, words)
     single = replace(rule(found.single.rule), cost=found.single.cost, lower_bound=found.lower)
     active, _, occasions = replace(single, fixed=None).notes()
 
-    def beside(policy: Indices) -> str:
+    def beside(policy: IntArray) -> str:
         return rule(policy).beside(single)
 
     notes = (active, *notes_of(found, bound, beside), occasions)

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.index.conditions import buffer_and_robots
 from analytic.index.optimum import Best, require
@@ -32,15 +31,14 @@ from analytic.rules.unseen import (
     too_many_lists,
 )
 from scenarios import Scenario
-
-Indices = NDArray[np.integer[Any]]
+from scenarios.arrays import IntArray
 
 _AT_ONCE = (10**5, 10**8)
 """Lists, and lists × (states of a level)³, up to which the best one is found beside the targets by
 state: a second."""
 
 
-def best_seen(queue: SwitchedQueue, costs: Rewards) -> Best[Indices]:
+def best_seen(queue: SwitchedQueue, costs: Rewards) -> Best[IntArray]:
     """The best targets for each state of the environment, and a bound below every rule.
 
     Should the optimum be no target rule, the targets are those up to which it switches on without a
@@ -70,11 +68,11 @@ class EnvironmentSearch(SwitchingSearch):
 
     time_unit: str
     sees: bool
-    seen: Best[Indices]
-    unseen: Best[Indices] | None
+    seen: Best[IntArray]
+    unseen: Best[IntArray] | None
 
     @property
-    def targets(self) -> Indices:
+    def targets(self) -> IntArray:
         """The best targets of the rule that the scenario allows, shape (states, levels)."""
         if self.sees or self.unseen is None:
             return self.seen.rule
@@ -92,7 +90,7 @@ class EnvironmentSearch(SwitchingSearch):
         return as_written(targets, self.queue.modes, ())
 
     @property
-    def rows(self) -> list[tuple[str, Indices]]:
+    def rows(self) -> list[tuple[str, IntArray]]:
         """Targets by level: of each state of the environment and phase where seen, and unseen."""
         by_phase = self.queue.levels.by_phase(self.seen.rule.T)
         states, phases = range(by_phase.shape[2]), range(len(by_phase))

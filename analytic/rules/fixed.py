@@ -252,7 +252,6 @@ def static_optimum(search: StaticSearch) -> Optimum:
     return Optimum(
         target="static",
         cost=float(search.costs[search.optimum]),
-        lower_bound=None,
         decision=search.decision,
         changes=search.changes,
         table=list(search.rows()),

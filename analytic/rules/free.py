@@ -10,7 +10,6 @@ import numpy as np
 from analytic.index import conditions
 from analytic.index.optimum import Best, NoOptimumError, Optimum, require
 from analytic.indexing_queue.measures import size_of
-from analytic.machinery.decision_process import Indices
 from analytic.machinery.transforms import mean_time
 from analytic.rules.bound import Bound, cheapest_within, notes_of
 from analytic.rules.free_process import (
@@ -25,6 +24,7 @@ from analytic.rules.levels import RuleMap, Rung, best_levels, simpler_rules
 from analytic.rules.of_process import BoundedProcess, Rate
 from analytic.rules.searching import allowed_numbers
 from scenarios import Scenario
+from scenarios.arrays import IntArray
 from scenarios.service_phases import seen_phases
 
 
@@ -178,10 +178,10 @@ def free_within(scenario: Scenario, bound: Bound) -> Optimum:
     require([unwritten], scenario)
     queue, rules = bounded_free(scenario, numbers, bound)
 
-    def rule(policy: Indices) -> list[Any]:
+    def rule(policy: IntArray) -> list[Any]:
         return [level.tolist() for level in queue.rule(policy)]
 
-    def words(policy: Indices) -> str:
+    def words(policy: IntArray) -> str:
         return f"free = {rule(policy)}"
 
     found = cheapest_within(rules, bound, words)

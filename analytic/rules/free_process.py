@@ -25,10 +25,10 @@ from analytic.indexing_queue.chain import controlled_chain
 from analytic.indexing_queue.measures import service_and_patience, size_of, waiting_phases
 from analytic.indexing_queue.policy_costs import LevelRates, level_rates
 from analytic.machinery.arrival_process import delivery_modes
-from analytic.machinery.decision_process import DecisionProcess, Indices, evaluate, policy_iteration
+from analytic.machinery.decision_process import DecisionProcess, evaluate, policy_iteration
 from analytic.rules.searching import COVERED, always
 from scenarios import Scenario
-from scenarios.arrays import Array
+from scenarios.arrays import Array, IntArray
 
 _MOST_ENTRIES = 20_000_000
 """Rates between the states under all numbers of robots that are held at a time."""
@@ -128,7 +128,7 @@ class QueueProcess:
     phases: int
     top: int
 
-    def rule(self, policy: Indices) -> FreeRule:
+    def rule(self, policy: IntArray) -> FreeRule:
         """Robots by level, shape (arrival phases, service phases); at level 0 one service phase."""
         count = len(self.numbers)
         chosen = np.array(self.numbers)[policy - count * np.arange(len(policy))]

@@ -109,7 +109,6 @@ def optimal_levels(scenario: Scenario) -> Optimum:
     optimum = Optimum(
         target="levels",
         cost=found.cost,
-        lower_bound=None,
         decision={"levels": levels},
         changes={"activation": {"levels": levels}},
         table=[_row(each, best) for each in rungs],

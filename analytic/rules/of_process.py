@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analytic.machinery.decision_process import DecisionProcess, Indices, policy_iteration
+from analytic.machinery.decision_process import DecisionProcess, policy_iteration
 from analytic.machinery.markov import closed_classes, stationary_sparse
 from analytic.rules.bound import ALIKE, Bound, Edge, Point
-from scenarios.arrays import Array
+from scenarios.arrays import Array, IntArray
 
 _FEW = 2000
 """Policies up to which all are compared, and of which no more are tried where there are more."""
 
-Policy = Point[Indices]
+Policy = Point[IntArray]
 
 
 class Rate(NamedTuple):
@@ -52,7 +52,7 @@ class BoundedProcess:
     bound: Bound
     counted: Rate
     total: Rate
-    start: Indices | None = None
+    start: IntArray | None = None
     _tried: dict[bytes, Policy | None] = field(default_factory=dict)
 
     def cheapest(self, multiplier: float) -> tuple[Policy, float]:
@@ -63,7 +63,7 @@ class BoundedProcess:
         """The policy with the least excess."""
         return self._optimum(self._excess)[0]
 
-    def single(self, edge: Edge[Indices], /) -> tuple[Policy, bool | None]:
+    def single(self, edge: Edge[IntArray], /) -> tuple[Policy, bool | None]:
         """The cheapest policy that keeps the bound: of all where they are few, else near these."""
         inside, outside = edge
         if inside is outside:
@@ -118,13 +118,13 @@ class BoundedProcess:
                     heappush(waiting, (found.priced(multiplier), len(self._tried) + 2, found))
         return best
 
-    def _point(self, policy: Indices) -> Policy | None:
+    def _point(self, policy: IntArray) -> Policy | None:
         key = policy.tobytes()
         if key not in self._tried:
             self._tried[key] = self._at(policy)
         return self._tried[key]
 
-    def _at(self, policy: Indices) -> Policy | None:
+    def _at(self, policy: IntArray) -> Policy | None:
         """Cost and excess of a policy; None where they depend on the start."""
         generator = self.process.generator(policy)
         if len(closed_classes(generator)) != 1:
@@ -146,7 +146,7 @@ def _cheaper(point: Policy | None, than: Policy) -> Policy:
     return point
 
 
-def _changes(policy: Indices, first: Indices) -> Iterator[Indices]:
+def _changes(policy: IntArray, first: IntArray) -> Iterator[IntArray]:
     """The policies that take another option in one decision."""
     for decision in range(len(policy)):
         for option in range(int(first[decision]), int(first[decision + 1])):

@@ -28,7 +28,7 @@ from analytic.indexing_queue.several_servers import size_of_servers
 from analytic.machinery.arrival_process import delivery_modes
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Threshold
-from scenarios.arrays import Array
+from scenarios.arrays import Array, Indices
 from scenarios.model import fleet_under
 
 MOST_POLICIES = 5_000_000
@@ -79,7 +79,6 @@ Decision = TypeVar("Decision", bound=Hashable)
 
 Policy = tuple[int, ...]
 """Robots at levels 0, 1, …"""
-Indices = NDArray[np.intp]
 
 
 def threshold_count(numbers: int, levels: int) -> int:

@@ -18,7 +18,6 @@ from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.robot_control.optimal_targets import solved
 from analytic.robot_control.switched_queue import Measures, Rewards, SwitchedQueue
 from analytic.robot_control.switching import (
-    Indices,
     TargetSearch,
     check_size,
     queue_of,
@@ -27,13 +26,14 @@ from analytic.robot_control.switching import (
 from analytic.robot_control.target_rules import measures_of_targets
 from analytic.rules.bound import ALIKE, Bound, Edge, Point, cheapest_within, notes_of
 from scenarios import Scenario
+from scenarios.arrays import IntArray
 
 _BETWEEN = 65
 _FEW = 1000
 _MOST_TRIED = 2000
 """Lists of targets up to which all are compared, and that are tried elsewhere."""
 
-Targets = Point[Indices]
+Targets = Point[IntArray]
 
 
 def counted_by(bound: Bound, rule: Measures, queue: SwitchedQueue) -> tuple[float, float]:
@@ -83,7 +83,7 @@ class BoundedTargets:
         """The targets with the least excess."""
         return self._best(self._excess)[0]
 
-    def single(self, edge: Edge[Indices], /) -> tuple[Targets, None]:
+    def single(self, edge: Edge[IntArray], /) -> tuple[Targets, None]:
         """The cheapest that keep the bound: of all where they are few, else near these two."""
         return self._improved(*edge), None
 
@@ -105,7 +105,7 @@ class BoundedTargets:
                 best = self._better(best.rule + changes, best)
         return best
 
-    def _better(self, targets: Indices, than: Targets) -> Targets:
+    def _better(self, targets: IntArray, than: Targets) -> Targets:
         if targets[0] < 1 or targets.min() < 0 or targets.max() > self.queue.modes.available:
             return than
         key = targets.tobytes()
@@ -126,14 +126,14 @@ class BoundedTargets:
         solution = solved(self.queue, rewards)
         return self._at(solution.rule), solution.lower
 
-    def _at(self, targets: Indices) -> Targets:
+    def _at(self, targets: IntArray) -> Targets:
         measures = measures_of_targets(self.queue, targets)
         counted, total = counted_by(self._bound, measures, self.queue)
         excess = float(self._bound.excess(counted, total))
         return Point(targets, measures.cost(self._costs), excess, counted / total)
 
 
-def _changes(levels: int) -> Iterator[Indices]:
+def _changes(levels: int) -> Iterator[IntArray]:
     """One target, or two, larger or smaller by one."""
     units = np.eye(levels, dtype=int)
     for first in range(levels):
@@ -149,7 +149,7 @@ def targets_within(scenario: Scenario, bound: Bound) -> Optimum:
     rules = BoundedTargets(scenario, bound)
     found = cheapest_within(rules, bound, lambda targets: f"targets = {targets.tolist()}")
 
-    def words(targets: Indices) -> str:
+    def words(targets: IntArray) -> str:
         return f"targets = {targets_as_written(rules.queue, targets)}"
 
     targets = found.single.rule

@@ -287,7 +287,6 @@ def threshold_optimum(search: Searched, notes: Sequence[str]) -> Optimum:
     return Optimum(
         target="threshold",
         cost=best.cost,
-        lower_bound=None,
         decision=rule,
         changes={"activation": {"threshold": rule}},
         table=[row._asdict() for row in search.table],

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytic.index.optimum import Best, NoOptimumError
 from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
-from scenarios.arrays import Array
-
-Indices = NDArray[np.integer[Any]]
+from scenarios.arrays import Array, IntArray
 
 MOST_LISTS = 10**7
 MOST_WORK = 3 * 10**10
@@ -49,7 +46,7 @@ class _Node(NamedTuple):
         Cost and time per visit and unit of time.
     """
 
-    ends: Indices
+    ends: IntArray
     rates: Array
     rewards: Array
 
@@ -86,7 +83,7 @@ def too_many_lists(
     return None
 
 
-def best_unseen(queue: SwitchedQueue, costs: Rewards) -> Best[Indices]:
+def best_unseen(queue: SwitchedQueue, costs: Rewards) -> Best[IntArray]:
     """The best of all lists of targets, one for all states of the environment.
 
     Parameters
@@ -101,7 +98,7 @@ def best_unseen(queue: SwitchedQueue, costs: Rewards) -> Best[Indices]:
     """
     if reason := too_many_lists(queue):
         raise NoOptimumError(f"{reason}; with robots.environment.seen = true there is an answer")
-    lists: list[Indices] = []
+    lists: list[IntArray] = []
     values: list[Array] = []
     least = np.inf
     for ends, gains in _all_costs(queue, costs):
@@ -150,7 +147,7 @@ class _Blocks:
         return np.stack([self.costs[level], np.ones(self.size)], axis=1)
 
 
-def _all_costs(queue: SwitchedQueue, costs: Rewards) -> Iterator[tuple[Indices, Array]]:
+def _all_costs(queue: SwitchedQueue, costs: Rewards) -> Iterator[tuple[IntArray, Array]]:
     """Lists of targets and their costs, part by part."""
     blocks = _Blocks(queue, costs)
     top = blocks.levels - 1

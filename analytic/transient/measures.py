@@ -117,5 +117,4 @@ def total(segments: Iterable[Segment], begin: float, end: float) -> Sums:
 
 def stops_of(times: Array, *others: float) -> Sequence[float]:
     """The times and other ones, increasing, each once."""
-    stops: list[float] = np.union1d(times, others).tolist()
-    return stops
+    return np.union1d(times, others).tolist()

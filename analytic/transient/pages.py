@@ -309,8 +309,7 @@ def _fixed_law(matrix: Array) -> Array:
     equations = np.vstack([matrix.T - np.eye(order), np.ones(order)])
     if np.linalg.matrix_rank(equations[:-1], tol=1e-10) < order - 1:
         raise NoAnswerError("the phases of the deliveries remember their start")
-    law: Array = np.linalg.lstsq(equations, np.append(np.zeros(order), 1.0), rcond=None)[0]
-    return law
+    return np.linalg.lstsq(equations, np.append(np.zeros(order), 1.0), rcond=None)[0]
 
 
 def _mean_of_exp(exponent: Array) -> Array:

@@ -50,12 +50,11 @@ class Rounds:
         if self._done == first:
             return np.empty(0)
         work = np.arange(first + 1, self._done + 1) * self._time - before
-        ends: Array = np.minimum(begin + np.maximum(work, 0.0) / speed, end)
-        return ends
+        return np.minimum(begin + np.maximum(work, 0.0) / speed, end)
 
 
-class PagesInOrder:
-    """Pages of a sequence that is the same in every replication.
+class _RobotsInStep:
+    """Robots whose accesses all take the same time, and their pages.
 
     Parameters
     ----------
@@ -64,36 +63,40 @@ class PagesInOrder:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        accessed = accessed_pages(scenario)
-        assert isinstance(accessed.policy, Planned)
-        law = present(access_law(scenario))
-        self._rates = accessed.change_rates
-        self._time = mean_time(law)
+        self._accessed = accessed_pages(scenario)
+        self._rates = self._accessed.change_rates
+        self._time = mean_time(present(access_law(scenario)))
         self._robots = most_active(scenario)
-        self._plan = accessed.policy, access_shares(accessed.policy, accessed.pages)
 
-    def follow(self, timeline: Sequence[Piece], stops: Sequence[float]) -> Iterator[PageSegment]:
-        """The segments between all changes and stops, one after the other."""
-        policy, shares = self._plan
-        sequence = _Sequence(policy.plan(shares))
-        carried = sequence.take(self._robots)
+    def _intervals(
+        self, timeline: Sequence[Piece], stops: Sequence[float]
+    ) -> Iterator[tuple[Piece, int, float, float, Array]]:
+        """Between changes and stops: the settings, active robots, both ends, ends of rounds."""
         rounds = Rounds(self._time)
-        age: Array = np.zeros(len(self._rates))
         for piece in timeline:
             robots = active_robots(self._robots, piece)
             for begin, end in between(piece, stops):
-                ends = rounds.ends_in(begin, end, piece.robot_speed)
-                known = np.concatenate([carried[:robots], sequence.take(robots * len(ends))])
-                delivered, carried[:robots] = np.split(known, [robots * len(ends)])
-                when = np.repeat(ends, robots)
-                stale_time, age = self._passed(
-                    begin, end, piece.change_factor, age, delivered, when
-                )
-                crawled = np.bincount(delivered, minlength=len(age)).astype(float)
-                stale = -np.expm1(-self._rates * age)
-                yield PageSegment(
-                    begin, end, stale, stale_time, crawled, piece.query_factor, robots
-                )
+                yield piece, robots, begin, end, rounds.ends_in(begin, end, piece.robot_speed)
+
+
+class PagesInOrder(_RobotsInStep):
+    """Pages of a sequence that is the same in every replication."""
+
+    def follow(self, timeline: Sequence[Piece], stops: Sequence[float]) -> Iterator[PageSegment]:
+        """The segments between all changes and stops, one after the other."""
+        policy = self._accessed.policy
+        assert isinstance(policy, Planned)
+        sequence = _Sequence(policy.plan(access_shares(policy, self._accessed.pages)))
+        carried = sequence.take(self._robots)
+        age: Array = np.zeros(len(self._rates))
+        for piece, robots, begin, end, ends in self._intervals(timeline, stops):
+            known = np.concatenate([carried[:robots], sequence.take(robots * len(ends))])
+            delivered, carried[:robots] = np.split(known, [robots * len(ends)])
+            when = np.repeat(ends, robots)
+            stale_time, age = self._passed(begin, end, piece.change_factor, age, delivered, when)
+            crawled = np.bincount(delivered, minlength=len(age)).astype(float)
+            stale = -np.expm1(-self._rates * age)
+            yield PageSegment(begin, end, stale, stale_time, crawled, piece.query_factor, robots)
 
     def _passed(
         self, begin: float, end: float, factor: float, age: Array, page: Indices, when: Array
@@ -122,46 +125,30 @@ class PagesInOrder:
         return total, ages[last] + factor * lengths[last]
 
 
-class PagesInRounds:
-    """Pages drawn at random by robots in step.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        That meets the conditions of `analytic.transient.formulas`.
-    """
+class PagesInRounds(_RobotsInStep):
+    """Pages drawn at random by robots in step."""
 
     def __init__(self, scenario: Scenario) -> None:
-        accessed = accessed_pages(scenario)
-        law = present(access_law(scenario))
-        self._rates = accessed.change_rates
-        self._time = mean_time(law)
-        self._robots = most_active(scenario)
-        self._hits = accessed.shares * (1.0 - fleet_of(scenario).failure_probability)
+        super().__init__(scenario)
+        self._hits = self._accessed.shares * (1.0 - fleet_of(scenario).failure_probability)
 
     def follow(self, timeline: Sequence[Piece], stops: Sequence[float]) -> Iterator[PageSegment]:
         """The segments between all changes and stops, one after the other."""
-        rounds = Rounds(self._time)
         stale = np.zeros(len(self._rates))
-        for piece in timeline:
-            robots = active_robots(self._robots, piece)
+        for piece, robots, begin, end, ends in self._intervals(timeline, stops):
             missed = (1.0 - self._hits) ** robots
-            for begin, end in between(piece, stops):
-                ends = rounds.ends_in(begin, end, piece.robot_speed)
-                stale_time = np.zeros(len(stale))
-                for length, renewed in zip(
-                    np.diff([begin, *ends, end]), [*(missed for _ in ends), 1.0], strict=True
-                ):
-                    changes = self._rates * piece.change_factor * length
-                    gone = -np.expm1(-changes)
-                    with np.errstate(invalid="ignore"):
-                        grown = (exc(changes) + stale * gone) / changes
-                    stale_time += length * np.where(changes > 0, grown, stale)
-                    stale = (stale + (1.0 - stale) * gone) * renewed
-                crawled = self._hits * robots * len(ends)
-                yield PageSegment(
-                    begin, end, stale, stale_time, crawled, piece.query_factor, robots
-                )
+            stale_time = np.zeros(len(stale))
+            for length, renewed in zip(
+                np.diff([begin, *ends, end]), [*(missed for _ in ends), 1.0], strict=True
+            ):
+                changes = self._rates * piece.change_factor * length
+                gone = -np.expm1(-changes)
+                with np.errstate(invalid="ignore"):
+                    grown = (exc(changes) + stale * gone) / changes
+                stale_time += length * np.where(changes > 0, grown, stale)
+                stale = (stale + (1.0 - stale) * gone) * renewed
+            crawled = self._hits * robots * len(ends)
+            yield PageSegment(begin, end, stale, stale_time, crawled, piece.query_factor, robots)
 
 
 class _Sequence:

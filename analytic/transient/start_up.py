@@ -92,20 +92,9 @@ _LARGEST_ORDER = 400
 """Phases up to which eigenvalues are computed."""
 
 _ONLY_LOWERED = (
-    "loss_probability",
-    "loss_rate",
-    "obsolescence_probability",
-    "throughput",
-    "mean_in_system",
-    "sojourn_time",
-    "sojourn_time_second_moment",
-    "sojourn_quantile",
-    "obsolescence_rate",
-    "weighted_obsolescence",
-    "stale_answer_probability",
-    "index_age",
-    "time_to_refresh",
-    "time_to_refresh_quantile",
+    *("loss_probability", "loss_rate", "obsolescence_probability", "throughput", "mean_in_system"),
+    *_SOJOURNS,
+    *_STALENESS,
 )
 """An empty buffer and fresh copies lose nothing, keep nobody waiting, and are not out of date."""
 

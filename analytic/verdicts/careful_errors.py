@@ -11,12 +11,10 @@ import numpy as np
 from analytic.index.formula import Prediction
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.measures import MEASURES, Subject
+from scenarios.measures import MEASURES, QUANTILE_MEASURES, Subject
 from scenarios.page_groups import is_tenth
 from scenarios.rare import share_dispersion
 from scenarios.results import Estimate, Results
-
-_QUANTILES = ("sojourn_quantile", "frontier_delay_quantile", "time_to_refresh_quantile")
 
 _PAGE_RATES = ("arrival_rate", "loss_rate", "throughput")
 
@@ -47,7 +45,9 @@ class Context:
         estimate = self.results.rows.find(prediction.measure, prediction.subject)
         if estimate is None:
             subjects = [row.subject for row in self.results.rows.of_measure(prediction.measure)]
-            if subjects and prediction.measure in _QUANTILES:  # of a class or page never seen
+            if (
+                subjects and prediction.measure in QUANTILE_MEASURES
+            ):  # of a class or page never seen
                 return Estimate(prediction.measure, prediction.subject, *[math.nan] * 4)
             known = f"; its subjects: {', '.join(map(repr, subjects[:12]))}" if subjects else ""
             name = f"{prediction.measure} with subject {prediction.subject!r}"

@@ -32,7 +32,7 @@ from analytic.verdicts.significance import (
 )
 from scenarios import Estimate, Results, Scenario
 from scenarios.infinite import Infinite, without_variance
-from scenarios.measures import Subject
+from scenarios.measures import PAGE_MEASURES, Subject
 from scenarios.page_data import page_weights
 from scenarios.page_groups import only_sums
 
@@ -66,10 +66,9 @@ ROUNDING = 1e-12
 _SAME = 1e-9
 """Predictions of the same number that differ by less are one prediction of the family."""
 
-_PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
+_CHOOSING = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
 """Those by which pages are chosen."""
 
-_OF_PAGES = (*_PAGE_MEASURES, "frontier_delay", "time_to_refresh")
 _OF_NO_RUN = ("recovery_time",)
 """Measures that are predicted, and not estimated: the run may end before."""
 
@@ -438,7 +437,7 @@ def _page_of(prediction: Prediction) -> int | None:
     if prediction.measure in ("frontier_delay_quantile", "time_to_refresh_quantile"):
         page, _, share = str(subject).partition(" ")
         return int(page) if share else None
-    if isinstance(subject, int) and prediction.measure in _OF_PAGES:
+    if isinstance(subject, int) and prediction.measure in PAGE_MEASURES:
         return subject
     return None
 
@@ -452,8 +451,7 @@ def _weights_of(scenario: Scenario) -> Sequence[float] | None:
     """Weights by which some pages are chosen; None where the scenario itself has chosen some."""
     if scenario.pages is None or only_sums(scenario):
         return None
-    weights: list[float] = page_weights(scenario.pages).tolist()
-    return weights
+    return page_weights(scenario.pages).tolist()
 
 
 def check_course(scenario: Scenario, course: OverTime, results: Results) -> list[Comparison]:
@@ -601,7 +599,7 @@ def _judged_pages(
 
     Ranked by weight × predicted obsolescence rate, or × crawl rate where no formula gives one.
     """
-    for measure in _PAGE_MEASURES:
+    for measure in _CHOOSING:
         values = {
             p.subject: p.value
             for p in predictions

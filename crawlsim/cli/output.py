@@ -35,7 +35,7 @@ from crawlsim.summary import (
 from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, tail_lines, without_variance
-from scenarios.measures import MEASURES, Subject
+from scenarios.measures import MEASURES, PAGE_MEASURES, Subject
 from scenarios.page_data import change_rates
 from scenarios.page_groups import QUANTILES, followed_pages, only_sums
 from scenarios.text import counted, half_width, number
@@ -53,13 +53,6 @@ _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "a
 _KINDS = ("exact", *_SIGNS)
 """The best first."""
 
-_PAGE_MEASURES = (
-    "obsolescence_rate",
-    "crawl_rate",
-    "crawl_frequency",
-    "index_age",
-    "frontier_delay",
-)
 _FEW_PAGES = 50
 _SHOWN_PAGES = 20
 _SHOWN_BESIDE_GROUPS = 5
@@ -211,7 +204,7 @@ def _worth_showing(
         kept = [r for r in shown if not _is_of_one_page(r) or r.subject in rank]
         pages = len(shown) - len(kept)
         shown = kept
-        for measure in _PAGE_MEASURES:
+        for measure in PAGE_MEASURES:
             places = [
                 place
                 for place, row in enumerate(shown)
@@ -237,7 +230,7 @@ def _important_pages(scenario: Scenario) -> list[tuple[int, float]]:
 
 
 def _is_of_one_page(row: Estimate | Comparison | Prediction) -> bool:
-    return row.measure in _PAGE_MEASURES and isinstance(row.subject, int)
+    return row.measure in PAGE_MEASURES and isinstance(row.subject, int)
 
 
 def _is_folded(row: Estimate | Comparison | Prediction) -> bool:

@@ -85,8 +85,7 @@ def identity_of(
 
 def _plain(document: Mapping[str, Any]) -> Record:
     """The document as JSON gives it back."""
-    plain: Record = json.loads(json_text(document))
-    return plain
+    return json.loads(json_text(document))
 
 
 def _digests(*values: Any) -> list[str]:

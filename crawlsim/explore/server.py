@@ -276,10 +276,9 @@ class Explorer:
 
     def theory_of(self, assumed: Scenario) -> asyncio.Task[Theory]:
         """What the formulas say, sooner or later."""
-        made: asyncio.Task[Theory] = self._theories.get(
+        return self._theories.get(
             _name_of(assumed), lambda: asyncio.create_task(self._elsewhere(theory_of, assumed))
         )
-        return made
 
     async def _elsewhere(self, work: Callable[[Scenario], Answer], scenario: Scenario) -> Answer:
         """What may take long, by another process while there is one."""
@@ -304,13 +303,12 @@ class Explorer:
         decided = await self._decided(sides.simulated)
         theory = self.theory_of(sides.assumed)
         name = asked.opened.key, _name_of(sides.simulated), _name_of(sides.assumed)
-        made: Watched = self._watches.get(
+        return self._watches.get(
             name,
             lambda: Watched(
                 asked.opened, sides.differs, Run(decided, asked.own, self.engine), theory
             ),
         )
-        return made
 
     async def _decided(self, simulated: Scenario) -> Scenario:
         """The same, after what is to be decided in it was decided.

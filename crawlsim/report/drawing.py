@@ -132,8 +132,7 @@ def half_widths(estimates: Sequence[Estimate]) -> NDArray[np.float64]:
     """Half-widths of the 95 % intervals, shape (2, n); 0 where there is none."""
     below = [row.estimate - row.low for row in estimates]
     above = [row.high - row.estimate for row in estimates]
-    widths: NDArray[np.float64] = np.nan_to_num(np.array([below, above]))
-    return widths
+    return np.nan_to_num(np.array([below, above]))
 
 
 def logarithmic(ax: Axes, *names: str) -> None:

@@ -61,7 +61,7 @@ from crawlsim.summary import (
 )
 from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.infinite import tail_lines
-from scenarios.measures import Subject
+from scenarios.measures import PAGE_MEASURES, Subject
 from scenarios.page_data import change_rates
 from scenarios.page_groups import is_group, is_tenth, only_sums
 from scenarios.results import Estimate
@@ -183,7 +183,7 @@ class Entry:
             return False
         if row.measure == "level_probability":
             return isinstance(row, Comparison)
-        is_page = row.measure in MEASURES and MEASURES[row.measure].subject == "page"
+        is_page = row.measure in PAGE_MEASURES
         return is_page and bool(self._worst) and row.subject not in self._worst
 
     @property

@@ -31,5 +31,4 @@ class CrawlValue(IndexPolicy):
         x = exponent * age
         decay = np.exp(-x)
         small = decay * second_order(np.minimum(x, NEAR))
-        result: Numbers = value * np.where(x < NEAR, small, 1.0 - (1.0 + x) * decay)
-        return result
+        return value * np.where(x < NEAR, small, 1.0 - (1.0 + x) * decay)

@@ -25,8 +25,7 @@ def second_order(x: Any) -> Numbers:
     total = np.zeros_like(x)
     for order in range(_TERMS, 1, -1):
         total = (1.0 + total) * (x / order)
-    result: Numbers = total * x
-    return result
+    return total * x
 
 
 class IndexPolicy(Planned):

@@ -15,8 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from scenarios.arrays import Indices
+
 Numbers = NDArray[np.floating[Any]]
-Indices = NDArray[np.intp]
 Kind = Literal["whittle", "crawl-value", "deficit"]
 
 _SHORTEST = 64
@@ -101,5 +102,4 @@ def _contenders(urgency: Urgency, pages: Indices, first: int, length: int) -> In
     stays = (now > limit) | (urgency.at(pages, first + length - 1) > limit)
     tied = np.flatnonzero((now == limit) & ~stays)
     stays[tied[: max(0, length - int(np.count_nonzero(now > limit)))]] = True
-    contenders: Indices = pages[stays]
-    return contenders
+    return pages[stays]

@@ -34,5 +34,4 @@ class Whittle(IndexPolicy):
         past = exponent * age
         decay = np.exp(-past)
         small = decay * (second_order(np.minimum(past, NEAR)) + age * beyond)
-        result: Numbers = value * np.where(past < NEAR, small, 1.0 - decay * (1.0 + age * missed))
-        return result
+        return value * np.where(past < NEAR, small, 1.0 - decay * (1.0 + age * missed))

@@ -178,8 +178,7 @@ def _burstiness(counts: Array) -> Array:
     ndarray, shape (k,)
     """
     mean = np.maximum(counts.mean(axis=0), 1.0)
-    burstiness: Array = np.maximum(counts.var(axis=0) / mean / CLUSTERING, 1.0)
-    return burstiness
+    return np.maximum(counts.var(axis=0) / mean / CLUSTERING, 1.0)
 
 
 def is_regular(scenario: Scenario) -> bool:

@@ -246,8 +246,7 @@ def _idle_shares(levels: Array, level_shares: Array, queue: Queue | None) -> Arr
 
 def pages_ended(part: Part) -> Array:
     """Pages whose fate was decided in the window, those refused on arrival included."""
-    ended: Array = part["refused"] + part["ended"].sum(axis=1)
-    return ended
+    return part["refused"] + part["ended"].sum(axis=1)
 
 
 def _delivery_rate_when_full(scenario: Scenario) -> float | None:

@@ -20,9 +20,9 @@ def draw(stream: Any, shape: float, scale: float) -> float:
     shapes is not the same to the last bit in compiled code.
     """
     if shape >= 1.0:
-        return stream.standard_gamma(shape) * scale  # type: ignore[no-any-return]  # a Generator of either engine
+        return stream.standard_gamma(shape) * scale
     larger = stream.standard_gamma(shape + 1.0)
-    return larger * math.pow(stream.random(), 1.0 / shape) * scale  # type: ignore[no-any-return]  # as above
+    return larger * math.pow(stream.random(), 1.0 / shape) * scale
 
 
 def draws_and_mean(law: Gamma | Erlang) -> tuple[float, float]:

@@ -19,7 +19,7 @@ def parameters(law: Hyperexponential) -> tuple[tuple[float, ...], tuple[float, .
 def draw(stream: Any, cumulative: Sequence[float], means: Sequence[float]) -> float:
     """An exponential time whose mean is drawn first."""
     mean = means[rules.pick(cumulative, stream.random())]
-    return stream.standard_exponential() * mean  # type: ignore[no-any-return]  # a Generator of either engine
+    return stream.standard_exponential() * mean
 
 
 def draws_and_mean(law: Hyperexponential) -> tuple[float, float]:

@@ -200,6 +200,7 @@ def test_of_many_pages_the_worst_are_shown(crawlsim: Any, folder: Path) -> None:
     shown = set(re.findall(r"obsolescence_rate https://a.example/(\d+) ", out))
     assert len(shown) == 20
     assert len(shown & set(map(str, range(35, 60)))) == 20
+    assert set(re.findall(r"time_to_refresh https://a.example/(\d+) ", out)) == shown
     assert "rows of all but the worst pages (--all shows every row)" in out
     assert crawlsim("run", "my.toml", "--all")[1].count("obsolescence_rate https") == 60
 

@@ -103,8 +103,7 @@ def cho_garcia_molina(changes: ArrayLike, crawls: ArrayLike, gap: ArrayLike) -> 
     """
     changes = np.asarray(changes, float)
     crawls = np.asarray(crawls, float)
-    result: Array = -np.log((crawls - changes + 0.5) / (crawls + 0.5)) / np.asarray(gap, float)
-    return result
+    return -np.log((crawls - changes + 0.5) / (crawls + 0.5)) / np.asarray(gap, float)
 
 
 def equal_gap_interval(

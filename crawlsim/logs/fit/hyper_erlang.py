@@ -81,8 +81,7 @@ class HyperErlang:
         """P(X > x), of the shape of `x`."""
         shapes, probabilities, rates = self.arrays
         tails = special.gammaincc(shapes, rates * np.asarray(x, float)[..., None])
-        result: Array = tails @ probabilities
-        return result
+        return tails @ probabilities
 
     def quantile(self, share: float) -> float:
         """The size below which a share of all is."""

@@ -104,8 +104,7 @@ def _mean_at(level: float, counts: Array) -> Array:
     def mid_p(mean: Array) -> Array:
         at_least = np.where(counts > 0, special.gammainc(np.maximum(counts, 1.0), mean), 1.0)
         more = special.gammainc(counts + 1, mean)
-        result: Array = 0.5 * (at_least + more)
-        return result
+        return 0.5 * (at_least + more)
 
     return _reaching(mid_p, level, np.zeros_like(counts), counts + 10.0 * np.sqrt(counts + 1.0))
 

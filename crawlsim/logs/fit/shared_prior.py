@@ -116,8 +116,7 @@ def rate_grid(gaps: Gaps) -> Array:
     longest = max(gaps.end - gaps.begin, 1.0)
     shortest = float(np.quantile(gaps.length, 0.05)) if len(gaps.length) else longest
     points = int(np.ceil(np.log(20.0 * longest / shortest / 1e-3) / _STEP)) + 1
-    grid: Array = 1e-3 / longest * np.exp(_STEP * np.arange(points))
-    return grid
+    return 1e-3 / longest * np.exp(_STEP * np.arange(points))
 
 
 def log_likelihoods(gaps: Gaps, pages: slice, grid: Array, starts: Sequence[float]) -> list[Array]:
@@ -225,8 +224,7 @@ def rates_given_means(shape: float, points: int, finer: int = 1) -> NDArray[np.f
     below = special.gammainc(shape, shape * ends)[apart + means - 1]
     below[:, 0] = 0.0
     cells = np.diff(below, axis=1) + _TRACE / points
-    result: NDArray[np.float32] = (cells / cells.sum(axis=1, keepdims=True)).astype(np.float32)
-    return result
+    return (cells / cells.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
 def cell_edges(grid: Array) -> Array:
@@ -242,16 +240,14 @@ def cell_edges(grid: Array) -> Array:
 def _normalised(logs: Array) -> Array:
     """Probabilities from their logarithms, each row by itself."""
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    result: Array = weights / weights.sum(axis=-1, keepdims=True)
-    return result
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def _product_with(values: Array, matrix: Array) -> Array:
     """``log(exp(values) @ matrix)`` row by row without underflow."""
     largest = values.max(axis=-1, keepdims=True)
     product = np.exp(values - largest) @ matrix
-    result: Array = np.log(np.maximum(product, _TINY)) + largest
-    return result
+    return np.log(np.maximum(product, _TINY)) + largest
 
 
 @lru_cache(maxsize=16)
@@ -299,22 +295,17 @@ def _sums(rows: Array, index: NDArray[np.int64], number: int) -> Array:
     """Sums of the rows of each index, shape (number, columns)."""
     ones = np.ones(len(index), rows.dtype)
     pick = sparse.csc_array((ones, index, np.arange(len(index) + 1)), shape=(number, len(index)))
-    result: Array = pick @ rows
-    return result
+    return pick @ rows
 
 
 def _scaled_likelihood(logs: Array) -> NDArray[np.float32]:
     """Likelihoods relative to the largest of each page, in single precision."""
-    scaled: NDArray[np.float32] = np.exp(
-        (logs - logs.max(axis=1, keepdims=True)).astype(np.float32)
-    )
-    return scaled
+    return np.exp((logs - logs.max(axis=1, keepdims=True)).astype(np.float32))
 
 
 def _of_page(likelihood: NDArray[np.float32], given: NDArray[np.float32]) -> NDArray[np.float32]:
     """Probability of what each page showed, given each mean, shape (pages, means)."""
-    result: NDArray[np.float32] = np.maximum(likelihood @ given.T, _LEAST_LIKELIHOOD)
-    return result
+    return np.maximum(likelihood @ given.T, _LEAST_LIKELIHOOD)
 
 
 def fitted_hierarchy(logs: Array, groups: Groups, grid: Array, largest_shape: float) -> Hierarchy:
@@ -400,8 +391,7 @@ def _shares_of_draws(groups: Groups, number: int, rng: np.random.Generator) -> l
 def _quantiles(weights: Array, shares: Array) -> NDArray[np.int64]:
     """Where in each row of probabilities a share of them lies below."""
     ends = np.cumsum(weights, axis=1)
-    found: NDArray[np.int64] = (ends < (shares * ends[:, -1])[:, None]).sum(axis=1)
-    return found
+    return (ends < (shares * ends[:, -1])[:, None]).sum(axis=1)
 
 
 def _trees(
@@ -456,8 +446,7 @@ def _prior_of_mean(shape: float, grid: Array, gap: float) -> Array:
     logs = -shape * np.log1p(changes / shape)
     slope = np.log(changes) + logs - np.log1p(changes / shape)
     density = slope - (np.log(-np.expm1(logs)) + logs) / 2
-    result: Array = density - special.logsumexp(density)
-    return result
+    return density - special.logsumexp(density)
 
 
 def joint_draws(
@@ -527,8 +516,7 @@ def stratified(weights: Array, number: int, rng: np.random.Generator) -> NDArray
     turned = (np.arange(number) + rng.integers(number, size=(pages, 1))) % number
     asked = (turned + rng.random((pages, 1))) / number + row
     nodes = np.searchsorted(ends.ravel(), asked.ravel()).reshape(pages, number) - row * points
-    drawn: NDArray[np.uint8] = np.minimum(nodes, points - 1).astype(np.uint8)
-    return drawn
+    return np.minimum(nodes, points - 1).astype(np.uint8)
 
 
 def fitted_priors(
@@ -633,8 +621,7 @@ def posterior(prior: Prior, logs: Array, folder: NDArray[np.int64]) -> Array:
     likelihood = _scaled_likelihood(logs)
     of_page = _of_page(likelihood, prior.rates)
     weights = ((prior.means[folder] / of_page) @ prior.rates) * likelihood
-    result: Array = (weights / weights.sum(axis=1, keepdims=True)).astype(float)
-    return result
+    return (weights / weights.sum(axis=1, keepdims=True)).astype(float)
 
 
 @dataclass(frozen=True)

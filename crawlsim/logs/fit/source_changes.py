@@ -79,8 +79,7 @@ class Intensity:
         whole, phase = np.divmod(times, self.period)
         piece = np.searchsorted(self.breaks, phase, "right") - 1
         inside = (phase - self.breaks[piece]) * self.values[piece]
-        result: Array = whole * before[-1] + before[piece] + inside
-        return result
+        return whole * before[-1] + before[piece] + inside
 
 
 def _widths(breaks: Sequence[float] | Array, period: float) -> Array:
@@ -164,8 +163,7 @@ def _time_in_pieces(edges: Array, time: float) -> Array:
     widths = np.diff(edges)
     period = edges[-1]
     whole, phase = np.divmod(time, period)
-    result: Array = whole * widths + np.clip(phase - edges[:-1], 0.0, widths)
-    return result
+    return whole * widths + np.clip(phase - edges[:-1], 0.0, widths)
 
 
 @dataclass(frozen=True)

@@ -205,8 +205,7 @@ def by_harmonic_cost(rates: Array, weights: Array, limits: Limits) -> Array:
 
     def visits(prices: Array) -> Array:
         worth = weights * np.exp(-prices)
-        result: Array = 2 * worth / (1 + np.sqrt(1 + 4 * worth / rates))
-        return result
+        return 2 * worth / (1 + np.sqrt(1 + 4 * worth / rates))
 
     return shared_out(visits, limits)
 
@@ -277,15 +276,13 @@ class Worth:
         before = values[row, right - 1].astype(float)
         after = values[row, right].astype(float)
         inside = np.clip((before - prices) / np.maximum(before - after, _TINY), 0.0, 1.0)
-        result: Array = self.log_visits[right - 1] + inside * _STEP
-        return result
+        return self.log_visits[right - 1] + inside * _STEP
 
 
 def visit_grid(visits_of_a_page: float) -> Array:
     """Logarithms of visits per second around the mean of all pages."""
     middle = np.log(visits_of_a_page)
-    logs: Array = middle + np.arange(_LOWEST, _HIGHEST, _STEP)
-    return logs
+    return middle + np.arange(_LOWEST, _HIGHEST, _STEP)
 
 
 def values_of_visits(weights: Array, grid: Array, log_visits: Array) -> NDArray[np.float32]:
@@ -309,8 +306,7 @@ def values_of_visits(weights: Array, grid: Array, log_visits: Array) -> NDArray[
     ratio = grid[:, None] / np.exp(log_visits)
     gain = special.gammainc(2.0, ratio) / grid[:, None]
     values = np.log(np.maximum(weights @ gain, _TINY)) - _SLOPE * np.arange(len(log_visits))
-    single: NDArray[np.float32] = values.astype(np.float32)
-    return single
+    return values.astype(np.float32)
 
 
 def by_freshness(worth: Worth, importance: Array, limits: Limits) -> Array:

@@ -278,8 +278,7 @@ def _costs_of_draws(
         return together
     alone = _means_of_draws(forecast.grid, forecast.draws[some], *of_some)
     of_all = _means_of_draws(forecast.grid, forecast.draws, visits, importance, cost)
-    result: Array = together * (of_all.mean() / alone.mean())
-    return result
+    return together * (of_all.mean() / alone.mean())
 
 
 def left_fresh(
@@ -314,5 +313,4 @@ def _means_of_draws(
         costs = cost(grid, visits[pages, None])
         drawn = np.take_along_axis(costs, draws[pages].astype(np.intp), axis=1)
         total += importance[pages] @ drawn
-    result: Array = total / importance.sum()
-    return result
+    return total / importance.sum()

@@ -870,8 +870,7 @@ def _importance(urls: NDArray[np.object_], weights: Mapping[str, float] | None) 
     if not importance.any():
         raise ScenarioError("--weights", 0, "no URL of the log has a weight above 0")
     importance = importance / importance.max()  # so that no sum is infinite
-    relative: Array = importance / importance.mean()
-    return relative
+    return importance / importance.mean()
 
 
 def _expected(

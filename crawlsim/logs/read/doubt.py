@@ -29,8 +29,7 @@ class Doubt(NamedTuple):
 def always_changed(visits: ArrayLike, changes: ArrayLike) -> NDArray[np.bool_]:
     """Whether pages that were seen three times or more had changed at every visit."""
     seen = np.asarray(visits)
-    found: NDArray[np.bool_] = (seen >= _SEEN_OFTEN) & (np.asarray(changes) == seen - 1)
-    return found
+    return (seen >= _SEEN_OFTEN) & (np.asarray(changes) == seen - 1)
 
 
 def doubt_of(log: VisitLog | ChangeLog, gaps: Gaps) -> Doubt:

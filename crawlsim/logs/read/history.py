@@ -457,8 +457,7 @@ class _Visits:
             says = self._state == CHANGED
             self.contradicted = int((both & (says != self._differs_from(signed))).sum())
         found = (self._state == CHANGED) | ((self._state == DIGEST) & self._differs_from(last))
-        changed: NDArray[np.bool_] = found & ~first
-        return changed
+        return found & ~first
 
     def _differs_from(self, earlier: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether the digests of each visit are known, and others than those of an earlier one."""
@@ -466,8 +465,7 @@ class _Visits:
         high = self._high[earlier]
         alike = (self._low == low) | (self._low == high)
         alike &= (self._high == low) | (self._high == high)
-        differs: NDArray[np.bool_] = self._is_known(earlier) & ~alike
-        return differs
+        return self._is_known(earlier) & ~alike
 
     def _places(self) -> NDArray[Any]:
         """Place of each visit, in half the memory where that is enough."""
@@ -484,5 +482,4 @@ class _Visits:
 
     def _is_known(self, last: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether there is such a visit, and its digest is known."""
-        known: NDArray[np.bool_] = (last >= 0) & (self._high[last] != 0)
-        return known
+        return (last >= 0) & (self._high[last] != 0)
