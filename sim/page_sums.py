@@ -9,7 +9,7 @@ memory does not.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,6 @@ from scenarios.page_data import change_rates, page_weights
 from scenarios.page_groups import SHARES, blocks_of, followed_pages, groupings, only_sums
 from scenarios.sections import Pages
 from sim.tally import PagesTally, PageSumsTally, Tally
-
-_NONE = np.zeros(0)
 
 
 def with_page_sums(tally: Tally, scenario: Scenario) -> Tally:
@@ -35,16 +33,20 @@ def with_page_sums(tally: Tally, scenario: Scenario) -> Tally:
     if tally.pages is None or tally.page_sums is not None or scenario.pages is None:
         return tally
     pages = tally.pages
-    ages = _NONE if tally.ages is None else tally.ages.age_time
+    ages = np.zeros(0) if tally.ages is None else tally.ages.age_time
     weights = page_weights(scenario.pages)
-    sums = PageSumsTally(
-        accesses=int(pages.deliveries.sum()),
-        weighted_stale_time=weighted_sum(pages.stale_time, weights),
-        refreshes=int(pages.refreshes.sum()),
-        refresh_time=_sum(pages.refresh_time),
-        **(_of_many(pages, ages, scenario.pages, tally.window) if only_sums(scenario) else _FEW),
-    )
-    return replace(tally, page_sums=sums)
+    whole = {
+        "accesses": int(pages.deliveries.sum()),
+        "weighted_stale_time": weighted_sum(pages.stale_time, weights),
+        "refreshes": int(pages.refreshes.sum()),
+        "refresh_time": _sum(pages.refresh_time),
+        "unsettled": 0.0,
+    }
+    none = dict.fromkeys((each.name for each in fields(PageSumsTally)), np.zeros(0))
+    sums: dict[str, Any] = none | whole
+    if only_sums(scenario):
+        sums |= _of_many(pages, ages, scenario.pages, tally.window)
+    return replace(tally, page_sums=PageSumsTally(**sums))
 
 
 def without_pages(tally: Tally) -> Tally:
@@ -52,58 +54,34 @@ def without_pages(tally: Tally) -> Tally:
     return replace(tally, pages=None, ages=None)
 
 
-_NO_AGES: dict[str, Any] = dict.fromkeys(
-    ("group_age_time", "group_age_unsettled", "followed_age_time", "age_quantiles"), _NONE
-)
-_FEW: dict[str, Any] = (
-    {"unsettled": 0.0}
-    | dict.fromkeys(
-        (
-            *("group_deliveries", "group_stale_time", "group_weighted"),
-            *("group_unsettled", "group_weighted_unsettled"),
-            *("group_refreshes", "group_refresh_time"),
-            *("followed_deliveries", "followed_stale_time"),
-            *("followed_refreshes", "followed_refresh_time"),
-            *("delivery_quantiles", "stale_quantiles"),
-        ),
-        _NONE,
-    )
-    | _NO_AGES
-)
-"""Of few pages there is a row for each, and no other sums."""
+_COUNTED = ("deliveries", "stale_time", "refreshes", "refresh_time")
+"""What is summed of every page: attributes of a `PagesTally`."""
 
 
 def _of_many(pages: PagesTally, ages: Array, section: Pages, window: float) -> dict[str, Any]:
-    """Groups, single pages, quantiles over all."""
+    """Groups, single pages, quantiles over all; of ages where there are any."""
     weights = page_weights(section)
     unsettled = _unsettled(pages, section, window)
+    counted = {name: getattr(pages, name) for name in _COUNTED}
+    if len(ages):
+        counted["age_time"] = ages
     followed = list(followed_pages(section))
-    return {
+    sums: dict[str, Any] = {
         "unsettled": weighted_sum(unsettled, weights),
-        "group_deliveries": sums_by_group(section, pages.deliveries),
-        "group_stale_time": sums_by_group(section, pages.stale_time),
         "group_weighted": sums_by_group(section, pages.stale_time, weights),
         "group_unsettled": sums_by_group(section, unsettled),
         "group_weighted_unsettled": sums_by_group(section, unsettled, weights),
-        "group_refreshes": sums_by_group(section, pages.refreshes),
-        "group_refresh_time": sums_by_group(section, pages.refresh_time),
-        "followed_deliveries": pages.deliveries[followed],
-        "followed_stale_time": pages.stale_time[followed],
-        "followed_refreshes": pages.refreshes[followed],
-        "followed_refresh_time": pages.refresh_time[followed],
         "delivery_quantiles": _quantiles(pages.deliveries),
         "stale_quantiles": _quantiles(pages.stale_time),
-        **(_of_ages(pages, ages, section) if len(ages) else _NO_AGES),
     }
-
-
-def _of_ages(pages: PagesTally, ages: Array, section: Pages) -> dict[str, Any]:
-    return {
-        "group_age_time": sums_by_group(section, ages),
-        "group_age_unsettled": sums_by_group(section, ages / np.maximum(pages.deliveries, 1)),
-        "followed_age_time": ages[list(followed_pages(section))],
-        "age_quantiles": _quantiles(ages),
-    }
+    for name, values in counted.items():
+        sums[f"group_{name}"] = sums_by_group(section, values)
+        sums[f"followed_{name}"] = values[followed]
+    if len(ages):
+        mean_ages = ages / np.maximum(pages.deliveries, 1)
+        sums["group_age_unsettled"] = sums_by_group(section, mean_ages)
+        sums["age_quantiles"] = _quantiles(ages)
+    return sums
 
 
 def _unsettled(pages: PagesTally, section: Pages, window: float) -> Array:
