@@ -246,8 +246,8 @@ _ALL = (
         "searched that holds it",
         subject="page",
         unit="time",
-        pages=lambda p: p.refresh_time / p.refreshes,
         page_sums=lambda s: s.times_to_refresh,
+        pages=lambda p: p.refresh_time / p.refreshes,
     ),
     _row(
         "time_to_refresh_quantile",
