@@ -16,12 +16,15 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import numba
 import numpy as np
 from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 
 from scenarios.compile_times import note_time, place_of_code, time_in_words
@@ -34,9 +37,91 @@ _LONGEST: dict[str, float] = {}
 """Seconds that the longest compilation of each kind took in this process, once it is announced."""
 
 
+NOT_FROM_C: dict[str, Any] = {"no_cfunc_wrapper": True}
+"""Options of `numba.njit` for what C does not call."""
+
+_FOR_SOLVERS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
+
+class _OnlyLinked(JITCodeLibrary):
+    """Code that goes into that of its callers, and becomes machine code only there.
+
+    Nor is it optimised before: to do so function by function, each with all that it calls, took
+    more than half of the time of compilation, and made nothing faster (measured, of the loop of a
+    search engine: 10 instead of 18 CPU s).
+    """
+
+    def finalize(self) -> None:
+        """All calls are known; nothing is linked yet."""
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        """The code with that of all that it calls.
+
+        What nobody calls so far is left out of it: callers come first.
+        """
+        whole = self._alone().clone()
+        _, *called = reversed(_callees_first(self, {}))
+        for each in called:
+            is_part = isinstance(each, _OnlyLinked)
+            module = each._alone() if is_part else each._get_module_for_linking()
+            whole.link_in(module, preserve=True)
+        return whole
+
+    def _alone(self) -> Any:
+        return super()._get_module_for_linking()
+
+
+def _callees_first(library: JITCodeLibrary, found: dict[JITCodeLibrary, None]) -> Any:
+    """A library and those of all that it calls, directly or not, added to those found so far."""
+    for each in library._linking_libraries if isinstance(library, _OnlyLinked) else ():
+        if each not in found:
+            _callees_first(each, found)
+    found[library] = None
+    return found
+
+
+class _ForParts(CompilerBase):
+    """What compiles functions that only compiled code calls."""
+
+    def define_pipelines(self) -> list[Any]:
+        """The usual passes, without machine code at their end."""
+        state = self.state
+        state.library = _OnlyLinked(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        return [DefaultPassBuilder.define_nopython_pipeline(state)]
+
+
+class _Part(CPUDispatcher):
+    """Called by compiled code only: there is no entry for Python, which would jump to nowhere."""
+
+    def __call__(self, *_: object) -> NoReturn:
+        raise TypeError(f"{self.py_func.__qualname__}: only compiled code calls this function")
+
+    def add_overload(self, compiled: Any) -> None:
+        """Let others find what was compiled by a key of its own, as there is no entry."""
+        key = object()
+        self.targetctx.insert_user_function(key, compiled.fndesc, [compiled.library])
+        self.overloads[tuple(compiled.signature.args)] = compiled._replace(entry_point=key)
+
+
+def part(function: Function, **options: Any) -> Function:
+    """A function that only compiled code calls, and becomes part of; options as of `numba.njit`.
+
+    What unpacks the arguments for callers that do not exist is left out, too: where they are worlds
+    of several hundred arrays, that took more than half of the time of compilation.
+    """
+    options = {**(options or _FOR_SOLVERS), **NOT_FROM_C, "no_cpython_wrapper": True}
+    compiled = numba.njit(**options, pipeline_class=_ForParts)(function)
+    if isinstance(compiled, CPUDispatcher):
+        compiled.__class__ = _Part
+    return cast("Function", compiled)
+
+
 def compiled(function: Function, what: str | None = "solver") -> Function:
     """The function compiled without the interpreter's lock, and `kept`."""
-    made = numba.njit(nogil=True, error_model="numpy")(function)
+    made = numba.njit(**_FOR_SOLVERS, **NOT_FROM_C)(function)
     return kept(cast("Function", made), what)
 
 
@@ -136,11 +221,19 @@ def _announce(what: str, place: Path) -> None:
 @cache
 def _stamp(compiled: Any, passed: tuple[Any, ...]) -> str:
     """A name for what the compiled code depends on, the machine and numba's version apart."""
-    settings = f"{np.__version__} {numba.config.BOUNDSCHECK}"  # type: ignore[attr-defined]  # read from the environment
+    settings = f"{np.__version__} {numba.config.BOUNDSCHECK} {_how()}"  # type: ignore[attr-defined]  # read from the environment
     texts = [settings, *parts(compiled)]
     for each in passed:
         texts += [_of_class(each)] if isinstance(each, type) else parts(each)
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
+
+
+@cache
+def _how() -> str:
+    """A name for the way in which code is compiled and passes things on."""
+    own = Path(__file__)
+    files = (own, own.with_name("in_place.py"))
+    return hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()
 
 
 def parts(compiled: Any) -> list[str]:

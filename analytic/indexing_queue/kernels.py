@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from analytic.indexing_queue.chain import QueueChain
 from analytic.machinery.elimination import eliminate, substitute
 from scenarios.arrays import Array
-from scenarios.compiling import compiled
+from scenarios.compiling import compiled, part
 
 Floats = NDArray[Any]
 Integers = NDArray[Any]
@@ -157,7 +157,7 @@ def working_space(chain: QueueChain) -> tuple[Array, Array, NDArray[np.int32]]:
     return np.empty(largest), np.empty(chain.order * vectors), np.empty(vectors, dtype=np.int32)
 
 
-@compiled
+@part
 def _add_batch(t: Tables, probabilities: Floats, level: int, entering: int, flow: Floats) -> None:
     """Deliveries of which `entering` pages enter and make the level."""
     origin = level - entering
@@ -186,7 +186,7 @@ def _add_batch(t: Tables, probabilities: Floats, level: int, entering: int, flow
                     flow[target + ahead * spread + place] += total * drawn[place]
 
 
-@compiled
+@part
 def _add_emptied(t: Tables, probabilities: Floats, flow: Floats) -> None:
     """Service completions that leave the system empty."""
     matrix = t.turns[1, 0]
@@ -197,7 +197,7 @@ def _add_emptied(t: Tables, probabilities: Floats, flow: Floats) -> None:
                 flow[after] += t.rate[entry] * t.served[phase] * probabilities[base + phase]
 
 
-@compiled
+@part
 def _add_served(t: Tables, above: Floats, level: int, flow: Floats, spare: Floats) -> None:
     """Service completions at the level above; the phase of the oldest waiting page is dropped."""
     width = t.patience_phases ** (level - 1)
@@ -221,7 +221,7 @@ def _add_served(t: Tables, above: Floats, level: int, flow: Floats, spare: Float
                     flow[target + place] += rate * spare[base + place]
 
 
-@compiled
+@part
 def _drop_one(above: Floats, gone: Floats, axes: int, kept: int, flow: Floats) -> None:
     """Add flows by obsolescence of one of the first `axes - kept` of `axes` waiting pages.
 
@@ -288,7 +288,7 @@ def number_phases(patience_phases: int, radix: int, width: int, code: Integers) 
         done *= patience_phases
 
 
-@compiled
+@part
 def _phase_moves(t: Tables, level: int, moves: Floats) -> None:
     """Rates between the arrival and service phases of a level, patience phases unchanged."""
     moves[:, :] = 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.machinery.elimination import eliminate, substitute
-from scenarios.compiling import compiled
+from scenarios.compiling import compiled, part
 
 Floats = NDArray[Any]
 
@@ -19,7 +19,7 @@ _LARGEST_WEIGHT = 1e200
 """Products of rates are scaled down above this."""
 
 
-@compiled
+@part
 def _add_moved(band: Floats, lower: int, factor: float, values: Floats, into: Floats) -> None:
     """``into += factor * band @ values``."""
     states, width = band.shape
@@ -65,7 +65,7 @@ def total_rewards(
             substitute(band, lower, totals)
 
 
-@compiled
+@part
 def _birth_death(rises: Floats, service: float, stationary: Floats) -> None:
     """Stationary distribution of the levels by products, scaled as they grow."""
     stationary[0] = 1.0

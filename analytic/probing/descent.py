@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from analytic.probing.profile import Cells
-from scenarios.compiling import compiled
+from scenarios.compiling import compiled, part
 
 Array = Any
 
@@ -63,7 +63,7 @@ def total(cells: Cells, times: Array) -> float:
     return cost
 
 
-@compiled
+@part
 def _best_between(cells: Cells, times: Array, i: int, spacing: float) -> tuple[float, float]:
     """The best time of probe i between its neighbours, and what it saves.
 
@@ -190,7 +190,7 @@ def move(cells: Cells, times: Array, block: tuple[int, int], room: float) -> flo
     return saved
 
 
-@compiled
+@part
 def _choices(cells: Cells, rests: Array, spacing: float, width: float) -> Array:
     """Where each probe may go, in increasing order; row i for probe i."""
     last = len(rests) - 1

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scenarios.compiling import compiled
+from scenarios.compiling import compiled, part
 
 Array = Any
 
@@ -92,7 +92,7 @@ def links_cost(grid: Grid, path: Array) -> float:
     return total
 
 
-@compiled
+@part
 def _add(lines: Array, first: int, end: int, height: float, slope: float) -> int:
     """Put the least steep line so far into the deque, drop those it hides; its index there.
 
@@ -157,7 +157,7 @@ def add_link(
             following[i] = ends[first]
 
 
-@compiled
+@part
 def _path(following: Array) -> Array:
     """The path from 0 to the end along the successors."""
     end = len(following) - 1

@@ -9,7 +9,7 @@ import numpy as np
 from analytic.probing.descent import interval
 from analytic.probing.kernels import Grid, add_link
 from analytic.probing.profile import Cells
-from scenarios.compiling import compiled
+from scenarios.compiling import compiled, part
 
 Array = Any
 
@@ -41,7 +41,7 @@ def least_cost(grid: Grid, probes: int, apart: int) -> tuple[float, Array]:
     return best[probes, 0], _followed(following, probes)
 
 
-@compiled
+@part
 def _followed(following: Array, probes: int) -> Array:
     """The path from 0 along the successors with fewer and fewer probes left (Algorithm 2)."""
     path = np.zeros(probes + 1, np.int64)
@@ -82,7 +82,7 @@ def least_costs(grid: Grid, probes: int, apart: int) -> Array:
     return costs
 
 
-@compiled
+@part
 def _gain(cells: Cells, times: Array, k: int, mu: float, spacing: float) -> float:
     """What a mu-move saves; move 2 i is that of probe i to the left, 2 i + 1 to the right."""
     i = k // 2
@@ -95,7 +95,7 @@ def _gain(cells: Cells, times: Array, k: int, mu: float, spacing: float) -> floa
     return saved
 
 
-@compiled
+@part
 def _moved_to(times: Array, k: int, mu: float, spacing: float) -> float:
     """Where a mu-move takes a probe: that share of the way to its neighbour."""
     i = k // 2

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.compiling import compiled
+from scenarios.compiling import compiled, part
 
 Array = NDArray[Any]
 
@@ -47,7 +47,7 @@ class _Row(NamedTuple):
     first: Array
 
 
-@compiled
+@part
 def _highest(targets: Array, robots: int) -> int:
     """The highest level whose target is `robots` or more; -1: none."""
     level = len(targets) - 1
@@ -56,7 +56,7 @@ def _highest(targets: Array, robots: int) -> int:
     return level
 
 
-@compiled
+@part
 def _row(rates: Array, robots: int, fixed: Array, per_robot: Array) -> _Row:
     """The row of a number of robots, with the reward per visit of each level."""
     columns, levels = fixed.shape
@@ -72,7 +72,7 @@ def _row(rates: Array, robots: int, fixed: Array, per_robot: Array) -> _Row:
     return _Row(arrive, serve, visit, level, level.copy(), visit.copy(), back, first)
 
 
-@compiled
+@part
 def _solve_levels(row: _Row, low: int, end: int) -> None:
     """Fill `stay`, `drop` and `reward` of the levels from `low` upwards."""
     columns, levels = row.visit.shape
@@ -96,7 +96,7 @@ def _solve_levels(row: _Row, low: int, end: int) -> None:
         row.stay[q] *= row.stay[q - 1]
 
 
-@compiled
+@part
 def _dot(one: Array, other: Array, start: int) -> float:
     total = 0.0
     for q in range(start, len(other)):
@@ -104,7 +104,7 @@ def _dot(one: Array, other: Array, start: int) -> float:
     return total
 
 
-@compiled
+@part
 def _fall(row: _Row, begin: Array, low: int, end: int, lands: Array) -> None:
     """Where a chain that begins at levels with probabilities `begin` has a robot fewer.
 
@@ -121,7 +121,7 @@ def _fall(row: _Row, begin: Array, low: int, end: int, lands: Array) -> None:
     lands[min(end + 1, top)] += _dot(begin, row.drop, low)
 
 
-@compiled
+@part
 def _solve_lowest(row: _Row, low: int, end: int, landing: Array, until: Array) -> None:
     """Fill `back` and `first`: what comes of the level `low`."""
     arrive = row.arrive
@@ -147,7 +147,7 @@ def _solve_lowest(row: _Row, low: int, end: int, landing: Array, until: Array) -
     row.back[:] /= row.back.sum()
 
 
-@compiled
+@part
 def _keep_levels(row: _Row, low: int, g: int, landing: Array, until: Array) -> None:
     """`landing` and `until` of the levels from `low` to g, with this number of robots."""
     for q in range(low, g + 1):
@@ -158,7 +158,7 @@ def _keep_levels(row: _Row, low: int, g: int, landing: Array, until: Array) -> N
             until[j, q] = row.stay[q] * row.first[j] + row.reward[j, q]
 
 
-@compiled
+@part
 def _keep_lower(row: _Row, low: int, g: int, landing: Array, until: Array) -> None:
     """The same of the levels below `low`, from which a service adds a robot."""
     end = max(g, low)
@@ -188,7 +188,7 @@ def _keep_lower(row: _Row, low: int, g: int, landing: Array, until: Array) -> No
         until[:, 0] = row.visit[:, 0] + reward
 
 
-@compiled
+@part
 def _reference(targets: Array, rates: Array) -> int:
     """A number of robots for the reference state, which is at its level `low`.
 
@@ -202,7 +202,7 @@ def _reference(targets: Array, rates: Array) -> int:
     return nearest
 
 
-@compiled
+@part
 def _solved_row(targets: Array, rates: Array, robots: int, rewards: tuple[Array, Array]) -> Any:
     """The row of a number of robots with its levels, and g and `low` of that number."""
     g = _highest(targets, robots)
@@ -212,7 +212,7 @@ def _solved_row(targets: Array, rates: Array, robots: int, rewards: tuple[Array,
     return row, g, low
 
 
-@compiled
+@part
 def _down(targets: Array, top: int, rates: Array, rewards: tuple[Array, Array]) -> Any:
     """Eliminate all numbers of robots above the least that recurs, from the highest one down.
 
@@ -241,7 +241,7 @@ def _down(targets: Array, top: int, rates: Array, rewards: tuple[Array, Array]) 
     return landing, until, backs, firsts
 
 
-@compiled
+@part
 def _bottom(
     targets: Array, rates: Array, rewards: tuple[Array, Array], landing: Array, until: Array
 ) -> Any:
@@ -280,7 +280,7 @@ def _bottom(
     return reward, cycle, 1.0 if ends else landing[low - 1, -1]
 
 
-@compiled
+@part
 def _bottom_values(targets: Array, rates: Array, net: Array, landing: Array, until: float) -> Array:
     """Values with the least number of robots, that of `low` being 0, at loads above one.
 
@@ -309,7 +309,7 @@ def _bottom_values(targets: Array, rates: Array, net: Array, landing: Array, unt
     return known + times * (first / weight)
 
 
-@compiled
+@part
 def _gains(targets: Array, rates: Array, rewards: tuple[Array, Array], solved: Any) -> Array:
     """Rewards per unit time, column by column: of a cycle from the reference state to itself."""
     landing, until, backs, firsts = solved
@@ -330,7 +330,7 @@ def _gains(targets: Array, rates: Array, rewards: tuple[Array, Array], solved: A
     return cycle / cycle[0]
 
 
-@compiled
+@part
 def _levels_above(row: _Row, j: int, bounds: tuple[int, int], start: float, fewer: Array) -> Array:
     """Values from `low` upwards, where the value is `start`, from those with a robot fewer."""
     low, end = bounds
@@ -369,7 +369,7 @@ def gains(targets: Array, rates: Array, fixed: Array, per_robot: Array) -> Array
     return _gains(targets, rates, rewards, _down(targets, targets[0], rates, rewards))
 
 
-@compiled
+@part
 def _levels_below(row: _Row, g: int, value: Array, fewer: Array, more: Array) -> None:
     """Values of the levels from which a service adds a robot: those of `more`, with one more."""
     top = len(value) - 1

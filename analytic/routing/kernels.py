@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.routing.pairs import is_less, plus, ratio
-from scenarios.compiling import compiled
+from scenarios.compiling import compiled, part
 
 Floats = NDArray[Any]
 Integers = NDArray[Any]
@@ -121,7 +121,7 @@ def improved_word(table: Floats, start: Integers, longest: int) -> Integers:
     return word[:length].copy()
 
 
-@compiled
+@part
 def _moved(word: Integers, length: int, slot: int, move: int, servers: int, trial: Integers) -> int:
     """Write the word after one change at a slot; its length, 0 where there is no such change."""
     if slot >= length:
@@ -314,7 +314,7 @@ def _cheapest_cycle(
     return best, best_low, state
 
 
-@compiled
+@part
 def _value(
     home: int,
     mean: float,
@@ -377,7 +377,7 @@ def _value(
                 valued += 1
 
 
-@compiled
+@part
 def _cycle(home: int, after: Integers, policy: Integers) -> Integers:
     """The accesses of a policy from a state until it comes back."""
     length = 0
@@ -414,7 +414,7 @@ def _at_least(u: int, a: int, mean: float, graph: Graph, values: Floats) -> floa
     return later + paid + waiting - mean - 4 * _EPSILON * terms
 
 
-@compiled
+@part
 def _improve(
     mean: float,
     mean_low: float,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from scenarios.in_place import in_place
 from sim import rules
 from sim.compiled_engine.alarms import first_timer, set_alarm, soonest
 from sim.compiled_engine.buffer import (
@@ -63,6 +64,7 @@ def advance(world: World, change: Any, query: Any, delivery: Any, service: Any) 
 
     The first time it begins changes, queries and accesses; at the horizon it closes the integrals.
     """
+    world = in_place(world)
     if not world.run.begun:
         world.run.begun = True
         begin_changes(world, change)

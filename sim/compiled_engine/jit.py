@@ -6,28 +6,20 @@ import sys
 from collections.abc import Callable
 from functools import cache, wraps
 from types import FunctionType, ModuleType
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.event import Listener, register
-from numba.core.registry import CPUDispatcher
 from numba.extending import register_jitable
 
-from scenarios.compiling import kept
+from scenarios.compiling import NOT_FROM_C, kept, part
 from sim import rates, rules
 from sim.compiled_engine.interrupts import count_compilations, uninterrupted
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_NOT_FROM_C: dict[str, Any] = {"no_cfunc_wrapper": True}
-_NOT_FROM_PYTHON: dict[str, Any] = {"no_cpython_wrapper": True, **_NOT_FROM_C}
-"""What unpacks a world of several hundred arrays for callers that do not exist took more than half
-of the time of compilation (66 against 28 CPU s for the loop of a search engine)."""
-
-_UNCOUNTED: dict[str, Any] = {"nogil": True, "_nrt": False, **_NOT_FROM_PYTHON}
+_UNCOUNTED: dict[str, Any] = {"nogil": True, "_nrt": False}
 """Compiled code allocates nothing; without `_nrt=False` numba counts references to every array of
 every tuple that is passed on, and that costs ten times the work itself (measured). Only what Python
 calls counts them: else each call would keep the streams that it is given for ever."""
@@ -77,62 +69,14 @@ let_kernels_call(rules)
 let_kernels_call(rates)
 
 
-class _OnlyLinked(JITCodeLibrary):
-    """Code that goes into that of its callers, and becomes machine code only there.
-
-    Machine code of each function by itself, which nobody calls, took a fifth of the time of
-    compilation. To optimise each by itself before takes half of what is left, and makes the loop of
-    a queue five percent faster; where indices are checked nobody asks for that.
-    """
-
-    def _optimize_final_module(self) -> None:
-        if not numba.config.BOUNDSCHECK:  # type: ignore[attr-defined]  # read from the environment
-            super()._optimize_final_module()
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-
-class _ForKernels(CompilerBase):
-    """What compiles functions that only kernels call."""
-
-    def define_pipelines(self) -> list[Any]:
-        """The usual passes, without machine code at their end."""
-        state = self.state
-        state.library = _OnlyLinked(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.flags.no_compile = True
-        return [DefaultPassBuilder.define_nopython_pipeline(state)]
-
-
-class _OfKernels(CPUDispatcher):
-    """Called by compiled code only: there is no entry for Python, which would jump to nowhere."""
-
-    def __call__(self, *_: object) -> NoReturn:
-        raise TypeError(f"{self.py_func.__qualname__}: only compiled code calls this function")
-
-    def add_overload(self, compiled: Any) -> None:
-        """Let others find what was compiled by a key of its own, as there is no entry."""
-        key = object()
-        self.targetctx.insert_user_function(key, compiled.fndesc, [compiled.library])
-        self.overloads[tuple(compiled.signature.args)] = compiled._replace(entry_point=key)
-
-
-def _called_by_kernels(function: Function, **options: Any) -> Function:
-    compiled = numba.njit(**_UNCOUNTED, **options, pipeline_class=_ForKernels)(function)
-    if isinstance(compiled, CPUDispatcher):
-        compiled.__class__ = _OfKernels
-    return cast("Function", compiled)
-
-
 def inner(function: Function) -> Function:
     """A function that kernels call; it compiles into each of them."""
-    return _called_by_kernels(function, forceinline=True)
+    return part(function, **_UNCOUNTED, forceinline=True)
 
 
 def loop(function: Function) -> Function:
     """The body of a kernel that passes tuples on to other functions."""
-    return _called_by_kernels(function)
+    return part(function, **_UNCOUNTED)
 
 
 def kernel(function: Function) -> Function:
@@ -140,7 +84,7 @@ def kernel(function: Function) -> Function:
 
     Interrupts wait until a call is over, but not until it is compiled, which takes its time.
     """
-    compiled = kept(cast("Function", numba.njit(nogil=True, **_NOT_FROM_C)(function)), "engine")
+    compiled = kept(cast("Function", numba.njit(nogil=True, **NOT_FROM_C)(function)), "engine")
     if not hasattr(compiled, "overloads"):
         return compiled
 

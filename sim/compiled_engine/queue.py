@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scenarios.in_place import in_place
 from sim import rules
 from sim.compiled_engine.alarms import add_timer, drop_timer, first_alarm, first_timer, set_alarm
 from sim.compiled_engine.buffer import (
@@ -86,7 +87,7 @@ def advance_queue(world: World, many_robots: ManyRobots | None) -> bool:
 
     The first time it begins all accesses; at the horizon it closes the integrals.
     """
-    return go_on(world, many_robots)
+    return go_on(in_place(world), in_place(many_robots))
 
 
 @loop

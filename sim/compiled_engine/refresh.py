@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from scenarios.in_place import in_place
 from sim import rules, speeds
 from sim.compiled_engine.course import change_limit, observe
 from sim.compiled_engine.events import answer, begin_queries, end_warmup, finish, first_of_others
@@ -32,6 +33,7 @@ from sim.speeds import Speed
 @kernel
 def begin_refreshed(world: World, change: Any, query: Any) -> None:
     """Time 0: the first change of every page, and the first query."""
+    world = in_place(world)
     first_changes(world, change)
     begin_queries(world, query)
 
@@ -50,6 +52,7 @@ def refresh(world: World, query: Any) -> bool:
 
     The first time the robot's first access begins; at the horizon the integrals are closed.
     """
+    world = in_place(world)
     if not world.run.begun:
         world.run.begun = True
         begin_access(world)

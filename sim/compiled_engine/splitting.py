@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios import Scenario
+from scenarios.in_place import in_place
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, Timers
 from sim.compiled_engine.events import (
@@ -159,6 +160,7 @@ def advance_paths(
     world: World, memory: Any, paths: Paths, change: Any, query: Any, delivery: Any, service: Any
 ) -> bool:
     """Go on until no path is left (True), or until a block may be used up or for a pause."""
+    world = in_place(world)
     if not world.run.begun:
         world.run.begun = True
         begin_accesses(world, world.frontier, delivery)

@@ -23,7 +23,7 @@ from analytic.frontier.closed_network import (
     with_other_accesses,
 )
 from analytic.frontier.formulas import closed_network_delays
-from scenarios import Scenario, scenario_from
+from scenarios import Results, Scenario, scenario_from
 from scenarios.laws import Deterministic, Erlang, Exponential
 
 INTERVALS = np.array([1.0, 2.0, 3.0, 1.5, 4.0])
@@ -354,10 +354,10 @@ def test_formulas_of_robots_that_never_rest_do_not_apply() -> None:
     assert any("robots rest while no page is due" in each.reasons for each in others)
 
 
-def rows_of(scenario: Scenario, model: Scenario | None = None) -> Any:
-    """What a simulation of one system says of the formulas for another."""
-    found = sim.run(scenario, engine="simpy")
-    return compare(predict(model or scenario)[0], found)
+@pytest.fixture(scope="module")
+def simulated() -> Results:
+    """What most tests compare with formulas, of this system or of another."""
+    return sim.run(scenario_from(FRONTIER), engine="simpy")
 
 
 @pytest.mark.statistical
@@ -365,7 +365,7 @@ def rows_of(scenario: Scenario, model: Scenario | None = None) -> Any:
 def test_the_simulation_agrees(robots: int) -> None:
     """False alarms: 1 in 1000. An error of 3 % in a wait would be seen."""
     scenario = scenario_from(FRONTIER).with_("robots.available", robots)
-    rows = rows_of(scenario)
+    rows = compare(predict(scenario)[0], sim.run(scenario, engine="simpy"))
     assert overall(rows) != "disagrees"
     assert {"frontier_delay", "frontier_length", "busy_robots"} <= {row.measure for row in rows}
 
@@ -380,16 +380,15 @@ PLANTED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("error", PLANTED)
-def test_planted_errors_are_caught(error: str) -> None:
+def test_planted_errors_are_caught(error: str, simulated: Results) -> None:
     changes, measure = PLANTED[error]
-    scenario = scenario_from(FRONTIER)
-    rows = rows_of(scenario, scenario.with_(changes))
+    rows = compare(predict(scenario_from(FRONTIER).with_(changes))[0], simulated)
     assert measure in {row.measure for row in rows if row.verdict == "disagrees"}
 
 
 @pytest.mark.statistical
 def test_a_page_that_found_itself_among_the_others_would_be_caught(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, simulated: Results
 ) -> None:
     """The planted error: a page that falls due sees the law of all pages at an arbitrary time."""
     from analytic.frontier import closed_network
@@ -398,7 +397,7 @@ def test_a_page_that_found_itself_among_the_others_would_be_caught(
         return np.tile(law, (len(network.counts), 1))
 
     monkeypatch.setattr(closed_network, "_seen_by_each", of_all)
-    assert overall(rows_of(scenario_from(FRONTIER))) == "disagrees"
+    assert overall(compare(predict(scenario_from(FRONTIER))[0], simulated)) == "disagrees"
 
 
 ASKED = {"robots.accessing.delay_quantiles": [0.9, 0.99], "run.replications": 60}
