@@ -69,6 +69,7 @@ def without_formula(comparisons: Iterable[Comparison], verdict: str) -> str:
 QUANTILES_OF = {
     "sojourn_quantile": "quantiles of the sojourn time",
     "frontier_delay_quantile": "quantiles of the wait for a robot",
+    "time_to_refresh_quantile": "quantiles of the time until a change can be searched",
 }
 """Measures that are quantiles, and how what their formulas give begins."""
 

@@ -46,7 +46,11 @@ REPLICATIONS = 10
 OF_PAGES = ("how-stale", "worst-pages")
 """Questions about the pages; others are about the pages in the system."""
 
+OF_SWEEPS = {"commits": "stale-answer-probability"}
+"""Sweeps, and what is drawn of them."""
+
 WITHOUT = {
+    "change-unseen": "two quantiles",
     "classes-of-pages": "three lines with three numbers",
     "how-many-indexers": "the answer is a number in a table of a sweep",
     "millions-of-pages": "a hundred million frequencies",
@@ -104,6 +108,10 @@ def write_picture(name: str, words: list[str]) -> None:
         large = Path(folder) / "large.png"
         if words[1] == "optimize":
             commands.main([*words[1:], "--figure", str(large)], standalone_mode=False)
+        elif words[1] == "sweep":
+            figures = ("--figures", folder, "--format", "png")
+            commands.main([*words[1:], *figures], standalone_mode=False)
+            (large,) = Path(folder).glob(f"*-{OF_SWEEPS[name]}-*.png")
         else:
             (scenario,) = load_scenarios((words[2],), changes_of(words))
             figure = figure_of(name, resolve(scenario)).figure

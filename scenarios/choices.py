@@ -89,8 +89,7 @@ def choices_of(robots: Robots, rule: Switching) -> IntArray:
     idle = active < np.array(sizes)
     first = np.where(idle.any(axis=1), idle.argmax(axis=1), NO_CLASS)
     wanted = active.sum(axis=1) < np.array(rule.targets)[..., None]
-    result: IntArray = np.where(wanted, first, NO_CLASS)
-    return result
+    return np.where(wanted, first, NO_CLASS)
 
 
 def check_choices(rule: Switching, buffer: Buffer, robots: Robots) -> None:

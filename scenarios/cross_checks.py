@@ -32,12 +32,12 @@ from scenarios.sections import Buffer, PageSize, Robots, System, Zipf
 from scenarios.service_phases import seen_phases
 from scenarios.validity import check_length, check_probabilities
 
-_SEARCH_ENGINE = ("pages", "page_set", "robots", "activation", "buffer", "clients")
+_SEARCH_ENGINE = ("pages", "page_set", "robots", "activation", "buffer", "index", "clients")
 
 
 def _one_system(scenario: System) -> None:
     kinds = {
-        "pages or page_set, robots, activation, buffer, clients": _SEARCH_ENGINE,
+        "pages or page_set, robots, activation, buffer, index, clients": _SEARCH_ENGINE,
         "source or sources, probing": ("source", "sources", "probing"),
         "servers": ("servers",),
     }
@@ -104,7 +104,7 @@ def _page_set_stands_alone(scenario: System) -> None:
     """Pages that come and go are fetched straight into the index, by robots that are all alike."""
     if scenario.page_set is None:
         return
-    for section in ("pages", "buffer", "clients"):
+    for section in ("pages", "buffer", "index", "clients"):
         if getattr(scenario, section) is not None:
             raise refused("does not go with [page_set]", key=section)
     if scenario.interventions:
@@ -455,6 +455,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _needs("page_set", ("robots",)),
     _needs("buffer", ("robots",)),
     _needs("activation", ("robots",)),
+    _needs("index", ("pages",)),
     _needs("clients", ("pages",)),
     _needs("source", ("probing",)),
     _needs("sources", ("probing",)),

@@ -70,13 +70,15 @@ def without_variance(scenario: Scenario) -> dict[str, Infinite]:
     An estimate averages over pages, or over the time between copies, and needs twice the moments of
     what it estimates: the mean sojourn time the second moment of a service, the second moment the
     fourth. Between copies that come with the tail index b + 1, b as above, the integral of the
-    age is like the square of the time: it has a variance where b > 3. Shares, levels and rates are
-    bounded in a window whose length is given: they always have one.
+    age is like the square of the time: it has a variance where b > 3. A change is waited for as
+    long as what is left of such a time: its mean is finite, its variance where b > 1. Shares,
+    levels and rates are bounded in a window whose length is given: they always have one.
     """
     found = [
         *_sojourns("sojourn_time", scenario, moment=2),
         *_sojourns("sojourn_time_second_moment", scenario, moment=4),
         *_ages(scenario, 3.0),
+        *(each._replace(measure="time_to_refresh") for each in _ages(scenario, 1.0)),
     ]
     if scenario.prices.response and found and found[0].measure == "sojourn_time":
         found.append(Infinite("control_cost", None, f"its response: {found[0].reason}"))

@@ -241,6 +241,21 @@ _ALL = (
         page_sums=lambda s: s.ages,
     ),
     _row(
+        "time_to_refresh",
+        "mean time from the change that puts the searchable copy out of date until one can be "
+        "searched that holds it",
+        subject="page",
+        unit="time",
+        pages=lambda p: p.refresh_time / p.refreshes,
+        page_sums=lambda s: s.times_to_refresh,
+    ),
+    _row(
+        "time_to_refresh_quantile",
+        "least time to refresh that a share of these changes do not exceed",
+        subject="the share; page, and the share",
+        unit="time",
+    ),
+    _row(
         "stale_answer_probability",
         "fraction of client queries answered from an out-of-date copy",
         clients=lambda c: c.stale / c.queries,

@@ -27,6 +27,7 @@ from scenarios.sections import (
     AccessTime,
     Buffer,
     Failure,
+    Index,
     PageSize,
     Probing,
     Robots,
@@ -287,6 +288,22 @@ class Frontier:
 
 
 @dataclass(frozen=True)
+class Commits:
+    """What was indexed can be searched from the next commit on.
+
+    Attributes
+    ----------
+    interval : float
+        From one commit to the next.
+    phase : float or None
+        Time of the first one; None: drawn once, uniformly over an interval.
+    """
+
+    interval: float
+    phase: float | None
+
+
+@dataclass(frozen=True)
 class Traffic:
     """The packets that come to parallel servers.
 
@@ -369,6 +386,8 @@ class Model:
         Where pages fall due; None: robots never rest.
     queue : Queue or None
         In front of the indexing engine.
+    commits : Commits or None
+        Of the index; None: what was indexed can be searched at once.
     traffic : Traffic or None
         To parallel servers.
     query_rate : float or None
@@ -383,6 +402,7 @@ class Model:
     accessing: Accessing | None
     frontier: Frontier | None
     queue: Queue | None
+    commits: Commits | None
     traffic: Traffic | None
     query_rate: float | None
     monitor: Monitor | None
@@ -396,6 +416,7 @@ def model_of(system: System) -> Model:
         accessing=None if system.robots is None else system.robots.accessing,
         frontier=None if system.robots is None else _frontier(system.robots.accessing),
         queue=None if system.buffer is None else _queue(system.buffer),
+        commits=None if system.index is None else _commits(system.index),
         traffic=None if system.servers is None else _traffic(system.servers),
         query_rate=None if system.clients is None else system.clients.query_rate,
         monitor=None if system.probing is None else _monitor(system.probing, system),
@@ -434,6 +455,10 @@ def _frontier(policy: Accessing | None) -> Frontier | None:
         is_spread={"spread": True, "at-once": False}[policy.first],
         from_start={"delivery": False, "start": True}[policy.counted_from],
     )
+
+
+def _commits(index: Index) -> Commits:
+    return Commits(index.commit_interval, index.phase)
 
 
 def _traffic(servers: Servers) -> Traffic:

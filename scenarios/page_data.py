@@ -79,8 +79,7 @@ def page_hosts(pages: Pages) -> Indices:
 
 def _spread(count: int) -> Array:
     """A number from 0 to 1 for each page, equally spaced up to their order."""
-    points: Array = (np.arange(count) + 0.5) * _GOLDEN % 1.0
-    return points
+    return (np.arange(count) + 0.5) * _GOLDEN % 1.0
 
 
 def page_sizes(pages: Pages) -> Array:
@@ -181,5 +180,4 @@ def realised_shares(policy: Accessing, pages: Pages) -> Array:
 
 
 def _shares_in(cycle: Indices, pages: Pages) -> Array:
-    shares: Array = np.bincount(cycle, minlength=pages.count) / len(cycle)
-    return shares
+    return np.bincount(cycle, minlength=pages.count) / len(cycle)

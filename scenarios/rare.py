@@ -54,5 +54,4 @@ def share_dispersion(
         own = np.where(share > 0, error**2 / share, 0.0)
         seen = np.where(error > 0, (share / error) ** 2, 0.0)
     imagined = np.maximum(CLUSTERING / sample, _GROWTH * own)
-    variance: NDArray[np.floating[Any]] = (seen * own + _SIGHTINGS * imagined) / (seen + _SIGHTINGS)
-    return variance
+    return (seen * own + _SIGHTINGS * imagined) / (seen + _SIGHTINGS)

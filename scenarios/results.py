@@ -35,6 +35,7 @@ _ASKED_FOR = {
         ("sojourn_quantile", "quantile", "percentile"),
         " (buffer.sojourn_quantiles = [0.95] asks for sojourn_quantile)",
     ),
+    "time_to_refresh_quantile": " (pages.refresh_quantiles = [0.95] asks for it)",
     "frontier_delay_quantile": " (robots.accessing.delay_quantiles = [0.95] asks for it)",
 }
 """How there would be a measure that not every run has."""
@@ -94,8 +95,7 @@ class Columns(NamedTuple):
         numbered = isinstance(self.subjects, range)
         if (numbered and not isinstance(subject, int)) or subject not in self.subjects:
             return None
-        values: Array = self.values[:, self.subjects.index(subject)]
-        return values
+        return self.values[:, self.subjects.index(subject)]
 
 
 class Rows(Sequence[Estimate]):

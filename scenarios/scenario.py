@@ -31,8 +31,10 @@ class Scenario(System):
         Labels.
     judged : tuple of str
         Measures that a check judges; empty: all that it can.
-    pages, page_set, robots, activation, buffer, clients, source, probing, servers : section or None
+    pages, page_set, robots, activation, buffer, index, clients : section or None
         Parts of the system; None: there is no such part.
+    source, probing, servers : section or None
+        Likewise.
     sources : tuple of Source, optional
         Several that share the probes of [probing], instead of `source`.
     interventions : tuple of Intervention

@@ -106,6 +106,7 @@ class Pages(Section):
     priority: Annotated[tuple[NonNegative, ...] | Annotated[Column, OneKey()], ByType()] | None = (
         None
     )
+    refresh_quantiles: Shares = ()
 
     @model_validator(mode="after")
     def _valid(self) -> Pages:
@@ -307,6 +308,20 @@ class Buffer(Section):
             raise refused('needs admission = "partial"', key="when_full", value="push-out")
         if self.replace_older_copy:
             raise refused('needs admission = "partial"', key="replace_older_copy", value=True)
+        return self
+
+
+class Index(Section):
+    """What clients search: it takes in what was indexed at regular times."""
+
+    commit_interval: Positive
+    phase: NonNegative | None = None
+
+    @model_validator(mode="after")
+    def _valid(self) -> Index:
+        if self.phase is not None and self.phase >= self.commit_interval:
+            allowed = f"must be below commit_interval, {self.commit_interval:g}"
+            raise refused(allowed, key="phase", value=self.phase)
         return self
 
 
@@ -636,6 +651,7 @@ class System(Section):
     robots: Robots | None = None
     activation: Activation | None = None
     buffer: Buffer | None = None
+    index: Index | None = None
     clients: Clients | None = None
     source: Source | None = None
     sources: Annotated[tuple[Source, ...], Field(min_length=1)] | None = None

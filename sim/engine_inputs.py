@@ -19,6 +19,7 @@ from scenarios.fleet import order_of_activation
 from scenarios.laws import Exponential, PhaseType
 from scenarios.model import (
     Backoff,
+    Commits,
     Failing,
     FrontierOrder,
     Gaps,
@@ -125,13 +126,31 @@ def first_due(scenario: Scenario, stream: np.random.Generator) -> Array:
     frontier = present(scenario.model.frontier)
     intervals = due_intervals(frontier.policy, present(scenario.pages))
     parts = stream.random(len(intervals)) if frontier.is_spread else np.zeros(len(intervals))
-    times: Array = np.where(np.isinf(intervals), np.inf, parts * np.minimum(intervals, LARGEST))
-    return times
+    return np.where(np.isinf(intervals), np.inf, parts * np.minimum(intervals, LARGEST))
+
+
+def first_commit(commits: Commits, stream: np.random.Generator) -> float:
+    """When the index commits for the first time.
+
+    Parameters
+    ----------
+    commits : Commits
+    stream : Generator
+        The stream "commit", from which a phase that is not given is drawn.
+    """
+    if commits.phase is not None:
+        return commits.phase
+    return float(stream.random()) * commits.interval
 
 
 def pages_of_frontier(scenario: Scenario) -> int:
     """Number of pages whose own delays are kept; none where only sums of pages are."""
     return 0 if only_sums(scenario) else present(scenario.pages).count
+
+
+def keeps_refresh_times(scenario: Scenario) -> bool:
+    """Whether the times until changes are searchable are kept, for quantiles of them."""
+    return scenario.pages is not None and bool(scenario.pages.refresh_quantiles)
 
 
 def keeps_delays(scenario: Scenario) -> bool:
@@ -304,8 +323,7 @@ def after_ties(times: Sequence[float] | Array) -> Array:
     The end of the 15th access of 0.2 is 3.0000000000000004 as a sum, and comes before what is
     observed or changed at 3.
     """
-    moved: Array = np.asarray(times) * (1.0 + _ROUNDING_OF_SUMS)
-    return moved
+    return np.asarray(times) * (1.0 + _ROUNDING_OF_SUMS)
 
 
 def end_of_run(scenario: Scenario) -> float:
@@ -316,8 +334,7 @@ def end_of_run(scenario: Scenario) -> float:
 
 def times_to_observe(scenario: Scenario) -> Array:
     """When the course is observed: after all else at those times, and never after the end."""
-    times: Array = np.minimum(after_ties(observation_times(scenario.run)), end_of_run(scenario))
-    return times
+    return np.minimum(after_ties(observation_times(scenario.run)), end_of_run(scenario))
 
 
 def limits_over_time(scenario: Scenario) -> tuple[list[float], list[int | None]]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios.environment import Environment
+from scenarios.model import present
 from sim import rules
 from sim.draws import stationary_phase, stationary_phases
 from sim.speeds import NEVER, Speed
@@ -96,6 +97,5 @@ def changes_per_time(environment: Environment) -> float:
 
 def stationary_law(environment: Environment) -> Any:
     """Stationary law of the state, shape (states,)."""
-    law = stationary_phases(np.array(environment.Q))
-    assert law is not None  # every state reaches every other one
-    return law
+    # Every state reaches every other one.
+    return present(stationary_phases(np.array(environment.Q)))

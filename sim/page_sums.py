@@ -40,6 +40,8 @@ def with_page_sums(tally: Tally, scenario: Scenario) -> Tally:
     sums = PageSumsTally(
         accesses=int(pages.deliveries.sum()),
         weighted_stale_time=weighted_sum(pages.stale_time, weights),
+        refreshes=int(pages.refreshes.sum()),
+        refresh_time=_sum(pages.refresh_time),
         **(_of_many(pages, ages, scenario.pages, tally.window) if only_sums(scenario) else _FEW),
     )
     return replace(tally, page_sums=sums)
@@ -59,7 +61,9 @@ _FEW: dict[str, Any] = (
         (
             *("group_deliveries", "group_stale_time", "group_weighted"),
             *("group_unsettled", "group_weighted_unsettled"),
+            *("group_refreshes", "group_refresh_time"),
             *("followed_deliveries", "followed_stale_time"),
+            *("followed_refreshes", "followed_refresh_time"),
             *("delivery_quantiles", "stale_quantiles"),
         ),
         _NONE,
@@ -81,8 +85,12 @@ def _of_many(pages: PagesTally, ages: Array, section: Pages, window: float) -> d
         "group_weighted": sums_by_group(section, pages.stale_time, weights),
         "group_unsettled": sums_by_group(section, unsettled),
         "group_weighted_unsettled": sums_by_group(section, unsettled, weights),
+        "group_refreshes": sums_by_group(section, pages.refreshes),
+        "group_refresh_time": sums_by_group(section, pages.refresh_time),
         "followed_deliveries": pages.deliveries[followed],
         "followed_stale_time": pages.stale_time[followed],
+        "followed_refreshes": pages.refreshes[followed],
+        "followed_refresh_time": pages.refresh_time[followed],
         "delivery_quantiles": _quantiles(pages.deliveries),
         "stale_quantiles": _quantiles(pages.stale_time),
         **(_of_ages(pages, ages, section) if len(ages) else _NO_AGES),
@@ -104,6 +112,11 @@ def _unsettled(pages: PagesTally, section: Pages, window: float) -> Array:
     events += pages.deliveries
     unsettled: Array = np.divide(1.0, events, out=events, where=events > 0)
     return unsettled
+
+
+def _sum(values: Array) -> float:
+    """The sum over the pages."""
+    return math.fsum(float(values[some].sum()) for some in blocks_of(len(values)))
 
 
 def weighted_sum(values: Array, weights: Array) -> float:

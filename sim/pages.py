@@ -15,8 +15,9 @@ import numpy as np
 from sim import rules
 from sim.clock import Alarm, Clock
 from sim.event_log import LogEvent
+from sim.sojourn_times import TimeCounter
 from sim.speeds import end_at_full_speed
-from sim.tally import AgesTally, PagesTally
+from sim.tally import AgesTally, PagesTally, TimesTally
 
 _CHANGE = rules.tie_order(rules.PAGE_CHANGE, 0)
 
@@ -49,6 +50,12 @@ class Pages:
         The stream "change"; one draw per page at time 0, in page order.
     end : callable, optional
         When what takes a time from now on ends, at the speed of changes.
+    next_commit : callable, optional
+        When what is indexed now can be searched; None: at once.
+    counter_of_times : callable, optional
+        Makes a counter of the times until changes can be searched, where quantiles are asked for.
+    by_page : bool
+        Whether that has a row for each page.
     """
 
     def __init__(
@@ -56,12 +63,20 @@ class Pages:
         change_rates: Sequence[float],
         stream: Any,
         end: Callable[[float, float], float] = end_at_full_speed,
+        next_commit: Callable[[float], float] | None = None,
+        counter_of_times: Callable[[], TimeCounter] | None = None,
+        by_page: bool = True,
     ) -> None:
+        self._counter_of_times = counter_of_times
+        self._by_page = by_page
+        self._next_commit = next_commit
+        self._uncommitted: dict[int, tuple[float, Copy]] = {}
         self._end = end
         self._means = [1.0 / rate if rate > 0 else math.inf for rate in change_rates]
         self._stream = stream
         self._next_change = [self._after(0.0, page) for page in range(len(self._means))]
         self._stale_from = list(self._next_change)
+        self._unseen_from = list(self._next_change)
         self._newest = [-1] * len(self._means)
         self._delivered = [0.0] * len(self._means)
         self._copies = 0
@@ -87,16 +102,37 @@ class Pages:
         return Copy(page, number, self._next_change[page], now)
 
     def index(self, now: float, copy: Copy) -> None:
-        """The indexing of a copy ends; an older copy never overwrites a newer one.
-
-        A copy that is out of date by now leaves the page as stale as it was.
-        """
-        page, number, stale_from, delivered = copy
-        if number < self._newest[page]:
+        """The indexing of a copy ends; an older copy never overwrites a newer one."""
+        if copy.number < self._newest[copy.page]:
             return
-        self._newest[page] = number
+        self._newest[copy.page] = copy.number
+        if self._next_commit is None:
+            self._make_searchable(now, copy)
+        else:
+            self._commit(now, copy.page)
+            self._uncommitted[copy.page] = self._next_commit(now), copy
+
+    def _commit(self, now: float, page: int) -> None:
+        """Make up for a commit that has been since a copy of the page was indexed."""
+        if page in self._uncommitted and self._uncommitted[page][0] <= now:
+            self._make_searchable(*self._uncommitted.pop(page))
+
+    def _commit_all(self, now: float) -> None:
+        for page in list(self._uncommitted):
+            self._commit(now, page)
+
+    def _make_searchable(self, now: float, copy: Copy) -> None:
+        """A copy that is out of date by now leaves the page as stale as it was."""
+        page, _, stale_from, delivered = copy
         self._grow_older(now, page)
         self._delivered[page] = delivered
+        unseen_from = self._unseen_from[page]
+        if rules.holds_change(stale_from, delivered, unseen_from):
+            self._refreshes[page] += 1
+            self._refresh_time[page] += now - unseen_from
+            if self._times:
+                self._times.add(page if self._by_page else 0, now - unseen_from)
+            self._unseen_from[page] = stale_from
         if stale_from > now:
             self._close(now, page)
             self._stale_from[page] = stale_from
@@ -115,17 +151,22 @@ class Pages:
 
     def is_stale(self, now: float, page: int) -> bool:
         """Whether the copy in the index is out of date."""
+        self._commit(now, page)
         return self._stale_from[page] <= now
 
     def _start_counting(self, now: float) -> None:
         self._window_start = now
         self._deliveries = [0] * len(self._means)
         self._stale_time = [0.0] * len(self._means)
+        self._refreshes = [0] * len(self._means)
+        self._refresh_time = [0.0] * len(self._means)
+        self._times = self._counter_of_times() if self._counter_of_times else None
         self._age_since = [now] * len(self._means)
         self._age_time = [0.0] * len(self._means)
 
     def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
+        self._commit_all(now)
         self._start_counting(now)
 
     @property
@@ -140,9 +181,19 @@ class Pages:
 
     def tally(self, now: float) -> PagesTally:
         """What was counted from the end of the warm-up to now."""
+        self._commit_all(now)
         for page in range(len(self._means)):
             self._close(now, page)
-        return PagesTally(np.array(self._deliveries), np.array(self._stale_time))
+        return PagesTally(
+            *map(
+                np.array,
+                (self._deliveries, self._stale_time, self._refreshes, self._refresh_time),
+            )
+        )
+
+    def refresh_times(self) -> TimesTally | None:
+        """How long changes had to wait that became searchable since the end of the warm-up."""
+        return self._times.tally() if self._times else None
 
     def ages(self, now: float) -> AgesTally:
         """How old the copies in the index were from the end of the warm-up to now."""

@@ -217,6 +217,16 @@ def caught_up_after(since: float, now: float, waiting: int, ended: float, enough
     return math.inf
 
 
+def next_commit(now: float, interval: float, phase: float) -> float:
+    """When what is indexed now can be searched: at the next commit, now at the earliest."""
+    return now + (phase - now) % interval
+
+
+def holds_change(stale_from: float, delivered: float, unseen_from: float) -> bool:
+    """Whether a copy holds the first change that the searchable copy lacks."""
+    return stale_from > delivered and stale_from > unseen_from
+
+
 def is_gone(death: float, now: float) -> bool:
     """Whether a page that lives until a time has vanished, at that very time already."""
     return death <= now

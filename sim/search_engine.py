@@ -23,6 +23,7 @@ from scenarios.page_data import (
     page_priorities,
     page_service_times,
 )
+from scenarios.page_groups import only_sums
 from scenarios.sections import Pages as PagesSection
 from scenarios.sections import PageSize
 from sim import rules
@@ -35,9 +36,11 @@ from sim.engine_inputs import (
     buffer_flags,
     due_rules,
     end_of_run,
+    first_commit,
     first_due,
     horizon_octave,
     keeps_delays,
+    keeps_refresh_times,
     laws_of_robots,
     limits_over_time,
     modes_in_use,
@@ -69,6 +72,7 @@ from sim.robots import (
     SwitchedRobots,
 )
 from sim.robots_by_phase import FreeRobotsByPhase, JointRobotsByPhase, QueueState
+from sim.sojourn_times import TimeCounter
 from sim.speeds import end_at_full_speed, end_of_work, piece_at, speed_over_time
 from sim.streams import stream
 from sim.tally import Tally
@@ -96,9 +100,8 @@ class SearchEngine:
         log: Log | None,
         points: LawPoints | None = None,
     ) -> None:
-        assert scenario.robots is not None  # only servers and probing do without
         self._scenario = scenario
-        self._section = scenario.robots
+        self._section = present(scenario.robots)  # only servers and probing do without
         self._replication = replication
         self._stream = partial(stream, seed, replication)
         self._log_event = partial(self._write, log) if log else None
@@ -210,6 +213,7 @@ class SearchEngine:
             clients=self._clients.tally() if self._clients else None,
             sojourns=self._buffer.sojourns() if isinstance(self._buffer, Buffer) else None,
             delays=self.frontier.delays() if self.frontier else None,
+            refresh_times=self._pages.refresh_times() if self._pages else None,
             laws=self._laws.tally() if self._laws else None,
             course=self._course.tally() if self._course else None,
         )
@@ -229,7 +233,19 @@ class SearchEngine:
         if section is None:
             return None
         rates = change_rates(section).tolist()
-        return Pages(rates, self._stream("change"), self._ends["change_factor"])
+        changes = self._stream("change"), self._ends["change_factor"]
+        counter = None
+        if keeps_refresh_times(self._scenario):
+            counter = partial(TimeCounter, horizon_octave(self._scenario))
+        return Pages(rates, *changes, self._commits(), counter, not only_sums(self._scenario))
+
+    def _commits(self) -> Callable[[float], float] | None:
+        """When what is indexed at a time can be searched; None: at once."""
+        commits = self._scenario.model.commits
+        if commits is None:
+            return None
+        phase = first_commit(commits, self._stream("commit"))
+        return lambda now: rules.next_commit(now, commits.interval, phase)
 
     def _all_changes(self) -> PageChanges | None:
         section = self._scenario.pages
@@ -264,8 +280,7 @@ class SearchEngine:
     def _target(self) -> Buffer | DirectIndex:
         """Where deliveries go: the buffer, or straight into the index."""
         if self._scenario.model.queue is None:
-            assert self._pages is not None
-            return DirectIndex(self._pages, self._log_event)
+            return DirectIndex(present(self._pages), self._log_event)
         fixed = self._buffer_rules(self._scenario.model.queue)
         return Buffer(self.clock, fixed, self._pages, self._log_event, self._laws)
 
@@ -283,8 +298,7 @@ class SearchEngine:
         """Says when the indexing of a page ends: its length is drawn, or given by the page."""
         end = self._ends["service_speed"]
         if isinstance(service, PageSize):
-            assert self._scenario.pages is not None
-            times = page_service_times(service, self._scenario.pages).tolist()
+            times = page_service_times(service, present(self._scenario.pages)).tolist()
             return lambda now, load: end(now, times[load.page])  # type: ignore[union-attr]  # where there are pages, each load is one
         drawn = self._end_of_service(service)
         return lambda now, _load: drawn(now)

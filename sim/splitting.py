@@ -208,8 +208,7 @@ def _paths(
 
 
 def _weights(copies: IntArray) -> Array:
-    weights: Array = 1.0 / np.cumprod(np.concatenate([[1.0], copies]))
-    return weights
+    return 1.0 / np.cumprod(np.concatenate([[1.0], copies]))
 
 
 def _pilot(system: Scenario, seed: int) -> _Splits:

@@ -22,6 +22,7 @@ SOURCES = {
     "lifetime": 14,
     "discovery": 15,
     "due": 16,
+    "commit": 17,
 }
 """Fixed numbers of the sources; never renumbered, since results depend on them."""
 

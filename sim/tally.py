@@ -111,10 +111,16 @@ class PagesTally:
         Accesses that ended with a delivery, lost ones included.
     stale_time : ndarray of float, shape (pages,)
         Time during which the copy in the index was out of date.
+    refreshes : ndarray of int, shape (pages,)
+        How often a change became searchable that had made the searchable copy out of date.
+    refresh_time : ndarray of float, shape (pages,)
+        How long after these changes that was, summed.
     """
 
     deliveries: NDArray[np.integer[Any]]
     stale_time: NDArray[np.floating[Any]]
+    refreshes: NDArray[np.integer[Any]]
+    refresh_time: NDArray[np.floating[Any]]
 
     __eq__ = _equal_arrays
     __hash__ = None  # type: ignore[assignment]  # it holds arrays
@@ -124,6 +130,7 @@ class PagesTally:
         longest = window * (1 + RELATIVE) + horizon * ROUNDING
         require(self.stale_time.min() >= 0, "a page was stale for a negative time")
         require(self.stale_time.max() <= longest, "a page was stale for longer than the window")
+        require(self.refresh_time.min() >= 0, "a change was searchable before it was made")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +157,7 @@ class AgesTally:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageSumsTally:
-    """What is left of the pages once they are summed up; of few pages only the first two sums.
+    """What is left of the pages once they are summed up; of few pages only the first four sums.
 
     Attributes
     ----------
@@ -158,8 +165,12 @@ class PageSumsTally:
         Deliveries of all pages.
     weighted_stale_time : float
         Weight × time out of date, summed over the pages.
+    refreshes, refresh_time : int, float
+        Those of all pages.
     group_deliveries, group_stale_time, group_weighted, group_age_time : ndarray, shape (groups,)
         Sums over the pages of each group of `scenarios.page_groups`.
+    group_refreshes, group_refresh_time : ndarray, shape (groups,)
+        Likewise.
     unsettled : float
         Weight / (deliveries + expected changes), summed: what the ends of the window may shift.
     group_unsettled, group_weighted_unsettled : ndarray, shape (groups,)
@@ -167,6 +178,7 @@ class PageSumsTally:
     group_age_unsettled : ndarray, shape (groups,)
         Age / deliveries, summed.
     followed_deliveries, followed_stale_time, followed_age_time : ndarray, shape (followed,)
+    followed_refreshes, followed_refresh_time : ndarray, shape (followed,)
         Those of the pages that are followed by themselves.
     delivery_quantiles, stale_quantiles, age_quantiles : ndarray, shape (shares,)
         Deliveries, and times, that so large a share of the pages does not exceed.
@@ -176,16 +188,22 @@ class PageSumsTally:
 
     accesses: int
     weighted_stale_time: float
+    refreshes: int
+    refresh_time: float
     unsettled: float
     group_deliveries: NDArray[Any]
     group_stale_time: NDArray[Any]
     group_weighted: NDArray[Any]
+    group_refreshes: NDArray[Any]
+    group_refresh_time: NDArray[Any]
     group_unsettled: NDArray[Any]
     group_weighted_unsettled: NDArray[Any]
     group_age_time: NDArray[Any]
     group_age_unsettled: NDArray[Any]
     followed_deliveries: NDArray[Any]
     followed_stale_time: NDArray[Any]
+    followed_refreshes: NDArray[Any]
+    followed_refresh_time: NDArray[Any]
     followed_age_time: NDArray[Any]
     delivery_quantiles: NDArray[Any]
     stale_quantiles: NDArray[Any]
@@ -598,6 +616,8 @@ class Tally:
     delays : TimesTally or None
         From falling due to the start of the access, where their quantiles are asked for: by page,
         or all in one row where pages are many.
+    refresh_times : TimesTally or None
+        From a change until it can be searched, where their quantiles are asked for; likewise.
     laws : LawsTally or None
         Where distributions are to be compared.
     course : CourseTally or None
@@ -621,6 +641,7 @@ class Tally:
     page_set: PageSetTally | None = None
     sojourns: TimesTally | None = None
     delays: TimesTally | None = None
+    refresh_times: TimesTally | None = None
     laws: LawsTally | None = None
     course: CourseTally | None = None
     page_sums: PageSumsTally | None = None
@@ -642,6 +663,14 @@ class Tally:
         if self.buffer is not None and self.pages is not None:
             delivered = int(self.pages.deliveries.sum())
             require(delivered == self.buffer.delivered, "pages delivered without the buffer")
+        self._check_times()
+        if self.buffer is not None and self.laws is not None:
+            self.laws.check(self.buffer)
+        if self.course is not None:
+            self.course.check(robots, self.buffer is not None and self.pages is not None)
+
+    def _check_times(self) -> None:
+        """Raise `ConservationError` unless times were counted of what was counted itself."""
         if self.buffer is not None and self.sojourns is not None:
             message = "sojourn times of other pages than those that ended"
             self.sojourns.check(self.buffer.ended, message)
@@ -649,7 +678,6 @@ class Tally:
             started = self.frontier.page_started
             each = started if len(started) else [self.frontier.started]
             self.delays.check(each, "delays of other accesses than those that began")
-        if self.buffer is not None and self.laws is not None:
-            self.laws.check(self.buffer)
-        if self.course is not None:
-            self.course.check(robots, self.buffer is not None and self.pages is not None)
+        if self.pages is not None and self.refresh_times is not None:
+            same = self.refresh_times.counts.sum() == self.pages.refreshes.sum()
+            require(bool(same), "times of other changes than those that became searchable")

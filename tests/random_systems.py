@@ -219,6 +219,12 @@ def buffers(draw: Any, places: int, with_pages: bool, batched: bool) -> Tables:
     return buffer
 
 
+commits = st.fixed_dictionaries(
+    {"commit_interval": st.sampled_from([0.5, 2.0, 30.0])},
+    optional={"phase": st.sampled_from([0.0, 0.25])},
+)
+
+
 @st.composite
 def search_engines(draw: Any) -> Tables:
     """Pages, robots, activation, buffer and clients in any sensible subset."""
@@ -259,6 +265,8 @@ def search_engines(draw: Any) -> Tables:
             robots["host_spacing"] = draw(st.sampled_from([0.0, 0.5, 1.0, 3.0]))
         if draw(st.booleans()):
             tables["clients"] = {"query_rate": draw(st.sampled_from([0.5, 5.0]))}
+        tables |= draw(st.just({}) | st.fixed_dictionaries({"index": commits}))
+        tables["pages"] |= draw(st.sampled_from([{}, {"refresh_quantiles": [0.5, 0.99]}]))
     if "access_time" in robots and "host_spacing" not in robots and draw(st.booleans()):
         robots["failure"] = {
             "probability": draw(st.sampled_from([0.0, 0.1, 0.6])),
@@ -341,6 +349,8 @@ def frontiers(draw: Any) -> Tables:
         tables["buffer"] = draw(buffers(draw(st.integers(0, 4)), True, False))
         rule = {"threshold": {"robots": [robots, 1], "at": [1]}}
         tables |= draw(st.sampled_from([{}, {"activation": rule}]))
+    if draw(st.booleans()):
+        tables["index"] = draw(commits)
     if draw(st.booleans()):
         tables["interventions"] = draw(interventions(tables))
     return tables

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from scenarios import Scenario, scenario_from
+import numpy as np
 
-__all__ = ["EVERY_KIND", "queue"]
+from scenarios import Scenario, scenario_from
+from sim.tally import PagesTally
+
+__all__ = ["EVERY_KIND", "pages_counted", "queue"]
 
 PHASES = {"phase-type": {"alpha": [0.6, 0.4], "T": [[-3.0, 1.0], [0.0, -0.8]]}}
 BATCHES = {
@@ -19,6 +22,12 @@ BATCHES = {
         ]
     }
 }
+
+
+def pages_counted(deliveries: Any, stale_time: Any) -> PagesTally:
+    """What was counted of pages in which no change became searchable."""
+    none = np.zeros(len(stale_time))
+    return PagesTally(deliveries, stale_time, none.astype(np.int64), none)
 
 
 def queue(changes: dict[str, Any] | None = None) -> Scenario:

@@ -80,6 +80,7 @@ def optimal_intervals(scenario: Scenario) -> Optimum:
         table=[*_as_given(scenario), {"intervals": "optimal", **best}],
         notes=notes,
         search=FrequencySearch(mu, c, shares, scenario.time_unit),
+        measure="weighted_obsolescence",
         kind=kind,
     )
 

@@ -11,7 +11,8 @@ theorem: Sevcik and Mitrani 1981). docs/theory/frontier.md derives what follows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from math import comb, factorial
 from typing import Any, NamedTuple
 
@@ -49,6 +50,9 @@ _REACH = 1e-150
 
 _STEPS = 2000
 """Of an integral over the tail of an access time, up to its mean and beyond."""
+
+_MOST_STEPS = 2_000_000
+"""Steps of all pages up to which quantiles of their times to refresh are worked out."""
 
 _ROUNDS = 10_000
 """Of the iteration for waits where accesses are not exponential."""
@@ -396,6 +400,69 @@ def wait_quantile(law: Array, step: float, share: float) -> float:
 
     latest = float(gammainccinv(rarely, 0.5 * longer))
     return step * float(scipy.optimize.brentq(excess, 0.0, latest, xtol=1e-300, rtol=1e-12))
+
+
+def brought_after_wait(
+    change_rates: Array, law: Array, of_page: Indices, capacity: float
+) -> Callable[[Array], Array]:
+    """``E(1 - e^{-mu (W + X - x)^+})``: a change that waits for longer than a time is brought.
+
+    In units of an access, whose time X is exponential. A wait is over after a number of ends of
+    accesses, which come at the rate of the capacity. At that rate the time is cut into steps: in
+    each an access ends that is waited for, or, once the own one has begun, that one ends with
+    probability 1 / capacity; and Poisson numbers of steps have passed at x.
+
+    Parameters
+    ----------
+    change_rates : ndarray, shape (pages,)
+    law : ndarray, shape (kinds, numbers)
+        Of the ends that are waited for, as in `Found`.
+    of_page : ndarray of int, shape (pages,)
+        The kind of each page.
+    capacity : float
+        At least 1.
+
+    Returns
+    -------
+    callable
+        From times, shape (pages,), to these probabilities.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are too many pages for so many steps.
+    """
+    stays = 1.0 - 1.0 / capacity
+    longest = 1 if stays == 0.0 else 1 + math.ceil(math.log(_UNSEEN) / math.log(stays))
+    numbers = law.shape[1]
+    steps = numbers + longest
+    if steps * len(of_page) > _MOST_STEPS:
+        raise NoAnswerError("there are too many pages for quantiles of their times to refresh")
+    once, fewer = 1.0 / (1.0 + change_rates), capacity / (capacity + change_rates)
+    waiting = np.zeros((len(of_page), steps))
+    ahead = law[of_page]
+    some, seen = np.zeros(len(of_page)), np.zeros(len(of_page))
+    for number in range(numbers - 2, -1, -1):
+        seen = fewer * (ahead[:, number + 1] + seen)
+        some = some + ahead[:, number + 1]
+        waiting[:, number] = some - once * seen
+    accessed = ahead[:, 0]
+    for step in range(steps):
+        waiting[:, step] += accessed * change_rates * once
+        following = ahead[:, step + 1] if step + 1 < numbers else 0.0
+        accessed = accessed * stays + following
+    at_once = waiting[:, 0]
+    passed = np.arange(steps)
+    factorials = gammaln(passed + 1.0)
+
+    def brought(times: Array) -> Array:
+        before = 1.0 - (1.0 - at_once) * np.exp(change_rates * np.minimum(times, 0.0))
+        mean = capacity * np.maximum(times, 0.0)[:, None]
+        later = (np.exp(xlogy(passed, mean) - mean - factorials) * waiting).sum(axis=1)
+        result: Array = np.where(times < 0.0, before, later)
+        return result
+
+    return brought
 
 
 def with_other_accesses(found: Found, network: Network, until_first: float) -> Found:

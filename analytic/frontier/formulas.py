@@ -15,6 +15,7 @@ from analytic.frontier.closed_network import (
     Access,
     Found,
     Network,
+    brought_after_wait,
     exponential_access,
     found_when_due,
     frontier_obsolescence,
@@ -25,14 +26,21 @@ from analytic.frontier.closed_network import (
 )
 from analytic.index import page_conditions
 from analytic.index.conditions import every_access_delivers, no_host_spacing
-from analytic.index.formula import Formula, Values, dependent, premise
+from analytic.index.formula import Formula, Values, dependent, premise, reason_against
 from analytic.index.page_conditions import access_law, accessed_pages
-from analytic.index.page_rows import page_rows
+from analytic.index.page_rows import page_rows, quantile_rows
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.phase_type import exponential_rate
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import exc, excess, log_transform, mean_time, moments
-from analytic.page_refresh.formulas import freshness_measures
+from analytic.page_refresh.formulas import freshness_measures, refresh_quantiles_asked
+from analytic.page_refresh.refresh_times import (
+    Gaps,
+    Unseen,
+    has_known_sums,
+    quantiles,
+    unseen_between,
+)
 from scenarios import Scenario
 from scenarios.accessing.policy import Indices
 from scenarios.arrays import Array
@@ -257,9 +265,8 @@ def _alone(scenario: Scenario) -> Values:
     visits = _Visits(np.zeros(len(rates)), rates, alone_obsolescence(mu, away, law))
     yield from _measures(scenario, visits, due)
     shares = _frontier(scenario).policy.delay_quantiles
-    yield from _quantile_rows(
-        scenario, due, np.zeros(len(shares)), np.zeros((len(mu), len(shares)))
-    )
+    at_once = np.zeros(len(shares)), np.zeros((len(mu), len(shares)))
+    yield from _quantile_rows(scenario, "frontier_delay_quantile", shares, due, at_once)
 
 
 def _waiting(scenario: Scenario) -> Values:
@@ -274,22 +281,87 @@ def _delays(scenario: Scenario) -> Values:
     intervals = _intervals(scenario)
     due = np.isfinite(intervals)
     law, shares = present(access_law(scenario)), _frontier(scenario).policy.delay_quantiles
-    robots = most_active(scenario)
-    yield from _quantile_rows(
-        scenario, due, *closed_network_delays(intervals[due], robots, law, shares)
-    )
+    found = closed_network_delays(intervals[due], most_active(scenario), law, shares)
+    return _quantile_rows(scenario, "frontier_delay_quantile", shares, due, found)
 
 
-def _quantile_rows(scenario: Scenario, due: Array, of_all: Array, of_each: Array) -> Values:
-    """The quantiles that were asked for: of all accesses, and of those to each page with a row."""
+def _refresh_quantiles(scenario: Scenario) -> Values:
+    """Quantiles of the time to refresh; with a robot for each page nobody waits."""
+    intervals = _intervals(scenario)
+    due = np.isfinite(intervals)
+    mu, away = accessed_pages(scenario).change_rates[due], intervals[due]
+    law, robots = present(access_law(scenario)), most_active(scenario)
+    if robots >= len(mu):
+        unseen = unseen_alone(mu, away, law)
+    else:
+        unseen = unseen_in_network(mu, away, robots, mean_time(law))
+    shares = present(scenario.pages).refresh_quantiles
+    found = quantiles(unseen, len(mu), shares)
+    return _quantile_rows(scenario, "time_to_refresh_quantile", shares, due, found)
+
+
+def _quantile_rows(
+    scenario: Scenario,
+    measure: str,
+    shares: Sequence[float],
+    due: Array,
+    found: tuple[Array, Array],
+) -> Values:
+    """Quantiles of all accesses or changes, and of those of each page that is ever due."""
     if not due.any():
-        return
-    pages = [] if only_sums(scenario) else np.flatnonzero(due).tolist()
-    shares = _frontier(scenario).policy.delay_quantiles
-    names = ["", *(f"{page} " for page in pages)]
-    for name, times in zip(names, [of_all, *of_each[: len(pages)]], strict=True):
-        for share, time in zip(shares, times.tolist(), strict=True):
-            yield "frontier_delay_quantile", f"{name}{share!r}", time
+        return []
+    of_all, of_each = found
+    pages = dict(zip(np.flatnonzero(due).tolist(), of_each, strict=True))
+    return quantile_rows(scenario, measure, shares, of_all, pages)
+
+
+def unseen_alone(change_rates: ArrayLike, intervals: ArrayLike, law: Distribution) -> Unseen:
+    """Changes of each page that wait for long, with a robot for each: the cycle is I + X.
+
+    Own result: `analytic.page_refresh.refresh_times`.
+
+    Parameters
+    ----------
+    change_rates, intervals : array_like, shape (pages,)
+    law : Distribution
+        Of the access time: constant, or gamma.
+    """
+    mu, away = np.asarray(change_rates, dtype=float), np.asarray(intervals, dtype=float)
+    pages = len(mu)
+    rates = 1.0 / (away + mean_time(law))
+    gaps = Gaps(np.arange(pages), rates, mu, np.ones(pages), away=away)
+    return unseen_between(gaps, law, pages)
+
+
+def unseen_in_network(
+    change_rates: ArrayLike, intervals: ArrayLike, robots: int, mean: float
+) -> Unseen:
+    """The same where pages wait for one of few robots with exponential accesses: I + W + X.
+
+    Own result: `analytic.page_refresh.refresh_times`, with the waits of the closed network.
+
+    Parameters
+    ----------
+    change_rates, intervals : array_like, shape (pages,)
+    robots : int
+    mean : float
+        Of an access.
+
+    Raises
+    ------
+    NoAnswerError
+        If there are too many pages for so many different waits.
+    """
+    mu, away = np.asarray(change_rates, dtype=float), np.asarray(intervals, dtype=float)
+    network, of_page, found = _found(away, robots, mean)
+    rates = 1.0 / (away + mean_waits(found)[of_page] * mean + mean)
+    brought = brought_after_wait(mu * mean, found.law, of_page, network.capacity)
+
+    def unseen(times: Array) -> Array:
+        result: Array = rates * brought((times - away) / mean)
+        return result
+
+    return unseen
 
 
 def _measures(scenario: Scenario, visits: _Visits, due: Array) -> Values:
@@ -311,6 +383,15 @@ def _measures(scenario: Scenario, visits: _Visits, due: Array) -> Values:
         for page, wait in zip(np.flatnonzero(due).tolist(), visits.waits.tolist(), strict=True):
             yield "frontier_delay", page, wait
     yield "busy_robots", None, total * mean_time(present(access_law(scenario)))
+
+
+@dependent
+def refresh_times_known(scenario: Scenario) -> str | None:
+    """No page waits and access times are constant or gamma, or the closed network holds."""
+    if robot_for_each(scenario) is None:
+        known = has_known_sums(present(access_law(scenario)))
+        return None if known else "access times are neither constant nor gamma"
+    return reason_against((*_WAITING, exponential_accesses), scenario)
 
 
 def delay_quantiles_asked(scenario: Scenario) -> str | None:
@@ -489,6 +570,21 @@ FORMULAS: tuple[Formula, ...] = (
         origin="own",
         conditions=(*_WAITING, delay_quantiles_asked, exponential_accesses),
         evaluate=_delays,
+    ),
+    Formula(
+        paper="frontier",
+        number="time to refresh, pages that fall due",
+        quantity="quantiles of the time until a change can be searched, of all and of each page",
+        latex=r"\begin{split}"
+        r"\mathbb{P}(T_i>x)&=\frac{\mathbb{E}\bigl(1-e^{-\mu_i(C_i-x)^+}\bigr)}"
+        r"{1-\mathbb{E}\,e^{-\mu_iC_i}},\qquad C_i=I_i+W_i+X\\"
+        r"t_i(p)&=\min\{x:\mathbb{P}(T_i>x)\le1-p\}"
+        r"\end{split}",
+        function=unseen_in_network,
+        kind="exact",
+        origin="own",
+        conditions=(*_FALLING_DUE, refresh_quantiles_asked, refresh_times_known),
+        evaluate=_refresh_quantiles,
     ),
     Formula(
         paper="frontier",

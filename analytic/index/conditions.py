@@ -72,8 +72,7 @@ def delivery_rates_at_levels(scenario: Scenario) -> Array:
     """
     totals = present(total_rates(fleet_of(scenario)))
     at = robots_at(scenario)
-    rates: Array = totals[[at(level) for level in range(buffer_of(scenario).capacity + 1)]]
-    return rates
+    return totals[[at(level) for level in range(buffer_of(scenario).capacity + 1)]]
 
 
 @premise

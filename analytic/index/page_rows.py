@@ -1,4 +1,4 @@
-"""What a formula says of each page: a row for each, or of many pages what a simulation keeps.
+"""What a formula says of the pages: a row for each, or of many pages what a simulation keeps.
 
 The sums are made here anew, from the groups that the scenario names: the simulation makes its own.
 """
@@ -6,22 +6,25 @@ The sums are made here anew, from the groups that the scenario names: the simula
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.measures import Subject
-from scenarios.page_data import page_weights
+from scenarios.model import present
+from scenarios.page_data import change_rates, page_weights
 from scenarios.page_groups import followed_pages, groupings, only_sums
+from scenarios.sections import Pages
 
 _SUMMED = ("crawl_rate", "crawl_frequency", "weighted_obsolescence")
 """Measures of a group that are those of its pages together; others are means."""
 
 
 def page_rows(
-    scenario: Scenario, measure: str, values: Array
+    scenario: Scenario, measure: str, values: Array, counts: Array | None = None
 ) -> Iterator[tuple[str, Subject, float]]:
     """Rows of one measure from its values for all pages; undefined ones are left out.
 
@@ -31,31 +34,114 @@ def page_rows(
     measure : str
     values : ndarray, shape (pages,)
         nan where it is undefined.
+    counts : ndarray, shape (pages,), optional
+        What the values are means over, where a group's is not the mean of its pages.
     """
     if not only_sums(scenario):
         for page, value in enumerate(values.tolist()):
             if math.isfinite(value):
                 yield measure, page, value
         return
-    yield from _of_groups(scenario, measure, values)
+    yield from _of_groups(scenario, measure, values, counts)
     if measure == "obsolescence_rate":
-        assert scenario.pages is not None
-        weighted = page_weights(scenario.pages) * values
+        weighted = page_weights(present(scenario.pages)) * values
         yield from _of_groups(scenario, "weighted_obsolescence", weighted)
-    assert scenario.pages is not None
-    for page in followed_pages(scenario.pages):
+    for page in followed_pages(present(scenario.pages)):
         if math.isfinite(values[page]):
             yield measure, page, float(values[page])
 
 
-def _of_groups(
-    scenario: Scenario, measure: str, values: Array
+def quantile_rows(
+    scenario: Scenario,
+    measure: str,
+    shares: Sequence[float],
+    of_all: Array,
+    of_each: Mapping[int, Array],
 ) -> Iterator[tuple[str, Subject, float]]:
-    assert scenario.pages is not None
-    for grouping in groupings(scenario.pages):
+    """Rows of quantiles, of all pages and of those with a row; undefined ones are left out.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    measure : str
+    shares : sequence of float
+    of_all : ndarray, shape (shares,)
+    of_each : mapping of int to ndarray, shape (shares,)
+        By page.
+    """
+    rows = {"": of_all}
+    if not only_sums(scenario):
+        rows |= {f"{page} ": times for page, times in of_each.items()}
+    for name, times in rows.items():
+        for share, time in zip(shares, times.tolist(), strict=True):
+            if math.isfinite(time):
+                yield measure, f"{name}{share!r}", time
+
+
+def stale_answers(obsolescence: ArrayLike, weights: ArrayLike) -> float:
+    """Probability that a query is answered from an out-of-date copy: ``sum c r / sum c``.
+
+    coffman1998 (1) at Poisson queries, which see time averages.
+
+    Parameters
+    ----------
+    obsolescence : array_like, shape (pages,)
+        Obsolescence rates r.
+    weights : array_like, shape (pages,)
+        In proportion to the queries of the pages, c.
+    """
+    c = np.asarray(weights, dtype=float)
+    return float(c @ np.asarray(obsolescence, dtype=float) / c.sum())
+
+
+def freshness_rows(
+    scenario: Scenario, weights: Array, obsolescence: Array, ages: Array | None = None
+) -> Iterator[tuple[str, Subject, float]]:
+    """What follows from the obsolescence rate of every page, and from the ages of their copies.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    weights, obsolescence : ndarray, shape (pages,)
+    ages : ndarray, shape (pages,), optional
+        nan of pages that are never fetched.
+    """
+    total = float(weights @ obsolescence)
+    yield "weighted_obsolescence", None, total
+    yield from page_rows(scenario, "obsolescence_rate", obsolescence)
+    if ages is not None:
+        yield from page_rows(scenario, "index_age", ages)
+    if scenario.clients is not None and weights.any():
+        yield "stale_answer_probability", None, stale_answers(obsolescence, weights)
+    if scenario.pages is not None and scenario.buffer is None:
+        yield from _times_to_refresh(scenario, scenario.pages, obsolescence)
+
+
+def _times_to_refresh(
+    scenario: Scenario, section: Pages, obsolescence: Array
+) -> Iterator[tuple[str, Subject, float]]:
+    """Where copies can be searched as soon as they are delivered: Little's law.
+
+    Then a change is waited for only while a page is out of date, and one at most; that begins with
+    the rate of its changes while it is not. Of pages that are never up to date in the long run
+    there is no such time.
+    """
+    begun = change_rates(section) * (1.0 - obsolescence)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times: Array = np.divide(obsolescence, begun)
+        yield from page_rows(scenario, "time_to_refresh", times, begun)
+        yield "time_to_refresh", None, float(obsolescence[begun > 0].sum() / begun.sum())
+
+
+def _of_groups(
+    scenario: Scenario, measure: str, values: Array, counts: Array | None = None
+) -> Iterator[tuple[str, Subject, float]]:
+    if counts is not None:
+        values = np.where(counts > 0, values * counts, 0.0)
+    for grouping in groupings(present(scenario.pages)):
         sums: Array = np.bincount(grouping.of_page, values, len(grouping.names)).astype(float)
         if measure not in _SUMMED:
-            sums = sums / np.bincount(grouping.of_page, minlength=len(grouping.names))
+            sums = sums / np.bincount(grouping.of_page, counts, len(grouping.names))
         for name, value in zip(grouping.names, sums.tolist(), strict=True):
             if math.isfinite(value):
                 yield measure, name, value

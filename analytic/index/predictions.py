@@ -16,6 +16,12 @@ from analytic import (
     routing,
     transient,
 )
+from analytic.index.commits import (
+    alike_when_unchanged,
+    reason_against_commits,
+    with_commits,
+    without_commits,
+)
 from analytic.index.formula import (
     Formula,
     Prediction,
@@ -30,6 +36,7 @@ from analytic.machinery.refusal import NoAnswerError
 from analytic.rules import statements as rules
 from scenarios import Scenario
 from scenarios.measures import Subject
+from scenarios.page_groups import only_sums
 from scenarios.scenario import require_scenario
 
 FORMULAS: tuple[Formula, ...] = (
@@ -113,6 +120,22 @@ def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
     """
     require_scenario(scenario)
     require_decided(scenario)
+    if scenario.model.commits is None:
+        return _predict(scenario)
+    of_the_rest, others = _predict(without_commits(scenario))
+    groups = _predict(alike_when_unchanged(scenario))[0] if only_sums(scenario) else ()
+    predictions = [*with_commits(of_the_rest, groups, scenario)]
+    kept = {each.source for each in predictions}
+    lost: dict[str, NotApplicable] = {}
+    for each in of_the_rest:
+        reason = reason_against_commits(each.measure, scenario)
+        if reason and (each.measure != "time_to_refresh" or each.source not in kept):
+            lost.setdefault(each.source, NotApplicable(each.source, (reason,)))
+    return predictions, [*lost.values(), *others]
+
+
+def _predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
+    """The same for what was indexed and can be searched at once."""
     predictions: list[Prediction] = []
     others: list[NotApplicable] = []
     reasons_of = Reasons(scenario)

@@ -8,13 +8,18 @@ from functools import partial
 from typing import TypeVar
 
 from analytic.frontier import optimal_intervals, with_caught_up
+from analytic.index.commits import (
+    reason_against_commits,
+    staleness_of_commits,
+    without_commits,
+)
 from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.machinery.refusal import NoAnswerError
 from analytic.page_refresh import index_numbers
 from analytic.pipeline.best_frequencies import approximate_frequencies, end_to_end_frequencies
 from analytic.pipeline.best_robots import end_to_end_robots, end_to_end_switching
 from analytic.pipeline.best_thresholds import end_to_end_thresholds
-from analytic.pipeline.costs import approximate_cost_of, prices_staleness
+from analytic.pipeline.costs import approximate_cost_of, more_than, prices_staleness
 from analytic.probing import (
     best_budget,
     best_probes,
@@ -44,7 +49,53 @@ def _best_accesses(scenario: Scenario) -> Optimum:
     return find(scenario)
 
 
-TARGETS: dict[str, Solver] = {
+def beside_commits(solver: Solver) -> Solver:
+    """The same where the index commits: the decision for the system without commits is its own.
+
+    The cost of it, the bound, and those of all alternatives are more by what is always stale.
+    """
+
+    def solve(scenario: Scenario) -> Optimum:
+        if scenario.model.commits is None:
+            return solver(scenario)
+        optimum = solver(without_commits(scenario))
+        reason = reason_against_commits(optimum.measure, scenario)
+        if reason is not None:
+            raise NoOptimumError(reason)
+        return _with_cost_of_commits(optimum, scenario)
+
+    return solve
+
+
+def _with_cost_of_commits(optimum: Optimum, scenario: Scenario) -> Optimum:
+    """The same decision, at the cost that it has where the index commits."""
+    priced = {"weighted_obsolescence": 1.0, "control_cost": scenario.prices.staleness}
+    more = priced.get(optimum.measure, 0.0) * staleness_of_commits(scenario)
+    if not more:
+        return optimum
+
+    def raised(cost: float | None) -> float | None:
+        return None if cost is None else cost + more
+
+    cost, bound = raised(optimum.cost), raised(optimum.lower_bound)
+    rows = [{**row, "cost": raised(row["cost"])} if "cost" in row else row for row in optimum.table]
+    table = [
+        {**row, "more": more_than(row["cost"], cost)} if "more" in row else row for row in rows
+    ]
+    gap = more_than(cost, bound) if optimum.gap else optimum.gap
+    said = f"commits add {more:.4g} to each cost, whatever is decided"
+    without = ("the notes above are without that",) if optimum.notes else ()
+    return replace(
+        optimum,
+        cost=cost,
+        lower_bound=bound,
+        table=table,
+        gap=gap,
+        notes=(*optimum.notes, "; ".join((said, *without))),
+    )
+
+
+_SOLVERS: dict[str, Solver] = {
     "static": end_to_end_robots,
     "threshold": end_to_end_thresholds,
     "levels": optimal_levels,
@@ -56,6 +107,9 @@ TARGETS: dict[str, Solver] = {
     "probes": best_times,
 }
 """Every target by its name; a new one is one function and one line here."""
+
+TARGETS = {name: beside_commits(solver) for name, solver in _SOLVERS.items()}
+"""The same where the index commits."""
 
 APPROXIMATE_TARGETS: dict[str, Solver] = {
     "static": partial(end_to_end_robots, cost=approximate_cost_of),
@@ -103,8 +157,8 @@ def optimize(
     """
     require_scenario(scenario)
     require_target(target, key)
-    optimum = answered(TARGETS[target], without_interventions(scenario), given or target, key)
-    return planned(optimum, scenario)
+    whole = without_interventions(scenario)
+    return planned(answered(TARGETS[target], whole, given or target, key), scenario)
 
 
 def require_target(target: str, key: str) -> None:
@@ -133,7 +187,7 @@ def approximate_optimum(scenario: Scenario, target: str) -> Optimum:
     priced = target == "frequencies" or prices_staleness(scenario)
     if target not in APPROXIMATE_TARGETS or not priced:
         raise NoOptimumError("its cost has no approximation")
-    optimum = APPROXIMATE_TARGETS[target](scenario)
+    optimum = beside_commits(APPROXIMATE_TARGETS[target])(scenario)
     return replace(optimum, kind="approximation", proved=False, gap=None)
 
 
@@ -205,7 +259,8 @@ def _with_probe_times(scenario: Scenario, best: bool) -> Scenario:
 
 def _with_index(scenario: Scenario, policy: IndexPolicy) -> Scenario:
     """The scenario with the two numbers per page that the policy makes its index from."""
-    numbers = index_numbers(scenario, policy)
+    alike = scenario if scenario.model.commits is None else without_commits(scenario)
+    numbers = index_numbers(alike, policy)
     if numbers is None:
         allowed = "is missing, and the mean time between accesses is not known"
         raise ScenarioError(f"robots.accessing.{policy.unresolved}", MISSING, allowed)

@@ -41,6 +41,7 @@ from analytic.machinery.transforms import matrix_transform, mean_time
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution
+from scenarios.model import present
 from scenarios.sections import Costs
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ class DeliveredQueue:
     @property
     def before(self) -> Array:
         """Distribution of the queue just before the end of an access."""
-        result: Array = self.after @ self.reached
-        return result
+        return self.after @ self.reached
 
     @property
     def room(self) -> Array:
@@ -220,8 +220,7 @@ def accesses_fit(scenario: Scenario) -> str | None:
 def queue_of_one_robot(scenario: Scenario) -> DeliveredQueue:
     """The queue of a scenario with one robot, between its accesses."""
     service, patience = service_and_patience(scenario)
-    access = page_conditions.access_law(scenario)
-    assert access is not None
+    access = present(page_conditions.access_law(scenario))
     active = robots_at(scenario)
     failure = conditions.fleet_of(scenario).failure_probability
     capacity = buffer_of(scenario).capacity

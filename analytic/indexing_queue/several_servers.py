@@ -129,8 +129,7 @@ class ServersChain:
     @property
     def handed_on(self) -> Array:
         """Rates of services that end while pages wait: the server begins the next one's."""
-        handed: Array = self.ended[self.servers] @ self.begun[self.servers - 1]
-        return handed
+        return self.ended[self.servers] @ self.begun[self.servers - 1]
 
     def waiting(self, level: int) -> int:
         """Pages that wait at a level."""
@@ -249,8 +248,7 @@ def _waits(chain: ServersChain, entering: list[Array]) -> Array:
     each = np.eye(len(within))
 
     def closer(place: int) -> Array:
-        moved: Array = handed_on + theta * place * each
-        return moved
+        return handed_on + theta * place * each
 
     def times(place: int) -> Array:
         leaving = ends + theta * place

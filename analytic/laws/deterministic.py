@@ -22,8 +22,7 @@ def variance(law: Deterministic) -> float:  # noqa: ARG001  # same call as its s
 
 def log_transform(law: Deterministic, s: Array) -> Array:
     """The exponent of the transform."""
-    result: Array = s * law.value
-    return result
+    return s * law.value
 
 
 def excess(law: Deterministic, s: Array) -> Array:  # noqa: ARG001  # same call as its siblings

@@ -51,8 +51,7 @@ def matrix_transform(law: Empirical, generator: Array) -> Array:
 def survival(law: Empirical, t: Array) -> Array:
     """The share of the observations that are longer than t."""
     seen = np.sort(law.observations)
-    result: Array = 1.0 - np.searchsorted(seen, t, side="right") / len(seen)
-    return result
+    return 1.0 - np.searchsorted(seen, t, side="right") / len(seen)
 
 
 def jumps(law: Empirical) -> list[float]:

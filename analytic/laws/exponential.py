@@ -28,8 +28,7 @@ def excess(law: Exponential, s: Array) -> Array:
 
 def matrix_transform(law: Exponential, generator: Array) -> Array:
     """``(I - T m)^-1``."""
-    result: Array = np.linalg.inv(np.eye(len(generator)) - generator * mean(law))
-    return result
+    return np.linalg.inv(np.eye(len(generator)) - generator * mean(law))
 
 
 def phase_count(law: Exponential) -> int:  # noqa: ARG001  # same call as its siblings

@@ -53,8 +53,7 @@ def mean(law: GeometricSum) -> float:
 def log_transform(law: GeometricSum, s: Array) -> Array:
     """The exponent of ``(1 - q) h / (1 - q h)``: ``l + ln(1 + x)``, x = (1 - h) q / (1 - q)."""
     once = transforms.log_transform(law.access, s)
-    result: Array = once + np.log1p(-law.odds * np.expm1(-once))
-    return result
+    return once + np.log1p(-law.odds * np.expm1(-once))
 
 
 def excess(law: GeometricSum, s: Array) -> Array:
@@ -62,16 +61,14 @@ def excess(law: GeometricSum, s: Array) -> Array:
     once = transforms.log_transform(law.access, s)
     delta = transforms.excess(law.access, s)
     rounding = transforms.x_minus_log1p(-law.odds * np.expm1(-once))
-    result: Array = delta + law.odds * (delta + transforms.exc(once)) + rounding
-    return result
+    return delta + law.odds * (delta + transforms.exc(once)) + rounding
 
 
 def matrix_transform(law: GeometricSum, generator: Array) -> Array:
     """``(1 - q) H (I - q H)^-1``, where H is that of one access."""
     once = transforms.matrix_transform(law.access, generator)
     left = np.eye(len(once)) - law.failure * once
-    result: Array = (1.0 - law.failure) * np.linalg.solve(left, once)
-    return result
+    return (1.0 - law.failure) * np.linalg.solve(left, once)
 
 
 def shortest(law: GeometricSum) -> float:

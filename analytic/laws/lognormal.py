@@ -37,8 +37,7 @@ def survival(law: Lognormal, t: Array) -> Array:
 def log_density(law: Lognormal, u: Array) -> Array:
     """Normal with mean ``-sigma² / 2``."""
     sigma = law.of_logarithm[1]
-    result: Array = -((u / sigma + sigma / 2) ** 2) / 2 - math.log(sigma * math.sqrt(2 * math.pi))
-    return result
+    return -((u / sigma + sigma / 2) ** 2) / 2 - math.log(sigma * math.sqrt(2 * math.pi))
 
 
 def logarithms(law: Lognormal) -> tuple[float, float, float]:

@@ -58,8 +58,7 @@ def log_transform(law: Mixture, s: Array) -> Array:
     missed = _mean_of(law, -np.expm1(-exponents))
     least = exponents.min(axis=0)
     far = least - np.log(_mean_of(law, np.exp(least - exponents)))
-    result: Array = np.where(missed < 0.5, -np.log1p(-np.minimum(missed, 0.5)), far)
-    return result
+    return np.where(missed < 0.5, -np.log1p(-np.minimum(missed, 0.5)), far)
 
 
 def excess(law: Mixture, s: Array) -> Array:
@@ -73,8 +72,7 @@ def excess(law: Mixture, s: Array) -> Array:
     shifts = [near * (whole - transforms.mean_time(each)) for each in _laws(law)]
     terms = (delta + transforms.exc(-delta - t) for delta, t in zip(own, shifts, strict=True))
     inner = np.log1p(_mean_of(law, terms))
-    result: Array = np.where(s > near, s * whole - log_transform(law, s), inner)
-    return result
+    return np.where(s > near, s * whole - log_transform(law, s), inner)
 
 
 def jumps(law: Mixture) -> list[float]:

@@ -28,8 +28,7 @@ def variance(law: Pareto) -> float:
 
 def survival(law: Pareto, t: Array) -> Array:
     """The probability that a time is longer than t."""
-    result: Array = (law.least / np.maximum(t, law.least)) ** law.shape_parameter
-    return result
+    return (law.least / np.maximum(t, law.least)) ** law.shape_parameter
 
 
 def jumps(law: Pareto) -> list[float]:
@@ -45,8 +44,7 @@ def shortest(law: Pareto) -> float:
 def log_density(law: Pareto, u: Array) -> Array:
     """Exponential of rate ``shape`` from the least time on."""
     shape = law.shape_parameter
-    result: Array = math.log(shape) - shape * (u - math.log(law.least / law.mean))
-    return result
+    return math.log(shape) - shape * (u - math.log(law.least / law.mean))
 
 
 def logarithms(law: Pareto) -> tuple[float, float, float]:

@@ -8,6 +8,7 @@ from analytic.machinery.phase_type import PhaseLaw, as_phase_type, moment, phase
 from analytic.machinery.transforms import x_minus_log1p
 from scenarios.arrays import Array
 from scenarios.laws import Distribution, PhaseType
+from scenarios.model import present
 
 _SMALLEST = 1e-300
 """Transforms below this count as this."""
@@ -27,16 +28,13 @@ def phases(law: PhaseType) -> PhaseLaw:
 
 
 def _form(law: Distribution) -> PhaseLaw:
-    form = as_phase_type(law)
-    assert form is not None
-    return form
+    return present(as_phase_type(law))
 
 
 def _resolvent(form: PhaseLaw, s: Array, vector: Array) -> Array:
     """``alpha (s I - T)^{-1} vector`` for every s."""
     matrices = s[..., None, None] * np.eye(len(form.start)) - form.generator
-    result: Array = np.linalg.solve(matrices, vector) @ form.start
-    return result
+    return np.linalg.solve(matrices, vector) @ form.start
 
 
 def mean(law: Distribution) -> float:
@@ -54,8 +52,7 @@ def log_transform(law: Distribution, s: Array) -> Array:
     form = _form(law)
     missed = s * _resolvent(form, s, np.ones(len(form.start)))
     h = np.maximum(_resolvent(form, s, form.exit_rates), _SMALLEST)
-    result: Array = np.where(missed < 0.5, -np.log1p(-np.minimum(missed, 0.5)), -np.log(h))
-    return result
+    return np.where(missed < 0.5, -np.log1p(-np.minimum(missed, 0.5)), -np.log(h))
 
 
 def excess(law: Distribution, s: Array) -> Array:
@@ -68,8 +65,7 @@ def excess(law: Distribution, s: Array) -> Array:
     missed = near * _resolvent(form, near, ones)
     second = near**2 * _resolvent(form, near, after)
     inner = np.maximum(second - x_minus_log1p(-missed), 0.0)
-    result: Array = np.where(s > near, s * m - log_transform(law, s), inner)
-    return result
+    return np.where(s > near, s * m - log_transform(law, s), inner)
 
 
 def matrix_transform(law: Distribution, generator: Array) -> Array:
@@ -78,8 +74,7 @@ def matrix_transform(law: Distribution, generator: Array) -> Array:
     size = np.eye(len(generator))
     joint = np.kron(form.generator, size) + np.kron(np.eye(len(form.start)), generator)
     ends = np.linalg.solve(-joint, np.kron(form.exit_rates[:, None], size))
-    result: Array = np.kron(form.start, size) @ ends
-    return result
+    return np.kron(form.start, size) @ ends
 
 
 def survival(law: Distribution, t: Array) -> Array:

@@ -29,8 +29,7 @@ def log_transform(law: Uniform, s: Array) -> Array:
     z = s * (high - low) / 2
     large = np.maximum(z, 1.0)
     far = s * low + np.log(-2 * large / np.expm1(-2 * large))
-    result: Array = np.where(z > 1, far, s * (low + high) / 2 - excess(law, s))
-    return result
+    return np.where(z > 1, far, s * (low + high) / 2 - excess(law, s))
 
 
 def excess(law: Uniform, s: Array) -> Array:
@@ -43,16 +42,14 @@ def excess(law: Uniform, s: Array) -> Array:
         series = (1 + series) * square / (2 * order * (2 * order + 1))
     large = np.maximum(z, 1.0)
     far = large + np.log1p(-np.exp(-2 * large)) - np.log(2 * large)
-    result: Array = np.where(z > 1, far, np.log1p(series))
-    return result
+    return np.where(z > 1, far, np.log1p(series))
 
 
 def matrix_transform(law: Uniform, generator: Array) -> Array:
     """``e^{Ta} ∫_0^w e^{Tu} du / w``."""
     low, high = law.ends
     until = mean_phases_until(generator, high - low)
-    result: Array = phases_after(generator, low) @ until if low else until
-    return result
+    return phases_after(generator, low) @ until if low else until
 
 
 def survival(law: Uniform, t: Array) -> Array:
@@ -79,8 +76,7 @@ def poisson_counts(law: Uniform, rate: float, below: int) -> Array:
     if rate * (high - low) < 1.0:
         nodes, weights = np.polynomial.legendre.leggauss(16)
         times = low + (high - low) * (1 + nodes) / 2
-        narrow: Array = weights / 2 @ poisson(rate * times[:, None], k)
-        return narrow
+        return weights / 2 @ poisson(rate * times[:, None], k)
     lower = scipy.special.gammainc(k + 1, rate * high) - scipy.special.gammainc(k + 1, rate * low)
     upper = scipy.special.gammaincc(k + 1, rate * low) - scipy.special.gammaincc(k + 1, rate * high)
     result: Array = np.where(k < rate * low, upper, lower) / (rate * (high - low))

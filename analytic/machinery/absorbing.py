@@ -255,13 +255,11 @@ class DenseStages:
 
     def passed(self, stage: int, above: Array) -> Array:
         """What a vector at the next stage passes on to this one."""
-        flow: Array = above @ self._closer(stage)
-        return flow
+        return above @ self._closer(stage)
 
     def spent(self, stage: int, arriving: Array) -> Array:
         """Time spent at a stage by what arrives there."""
-        spent: Array = arriving @ self._times(stage)
-        return spent
+        return arriving @ self._times(stage)
 
 
 def ends_by_stage(

@@ -54,8 +54,7 @@ def total_rates(fleet: Fleet) -> Array | None:
 
 def _totals(fleet: Fleet, rates: list[float]) -> Array:
     if len(rates) == 1:
-        alike: Array = rates[0] * np.arange(fleet.available + 1.0)
-        return alike
+        return rates[0] * np.arange(fleet.available + 1.0)
     each = np.array(rates)[fleet.in_order]
     return np.concatenate([[0.0], np.cumsum(each)])
 

@@ -233,8 +233,7 @@ def improved(process: DecisionProcess, values: Array, policy: Indices) -> Indice
     keep = worth[policy] <= best + tie
     lengths = np.diff(process.first)
     position = np.where(worth == np.repeat(best, lengths), np.arange(len(worth)), len(worth))
-    result: Indices = np.where(keep, policy, np.minimum.reduceat(position, process.first[:-1]))
-    return result
+    return np.where(keep, policy, np.minimum.reduceat(position, process.first[:-1]))
 
 
 def policy_iteration(

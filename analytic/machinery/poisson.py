@@ -31,8 +31,7 @@ def poisson(mean: ArrayLike, count: ArrayLike) -> Array:
     k = np.asarray(count, dtype=float)
     some = np.maximum(k, 1.0)
     logarithm = -_deviance(some, m) - (stirling(some) + np.log(some) / 2 + _HALF_LOG_TWO_PI)
-    result: Array = np.exp(np.where(k > 0, logarithm, -m))
-    return result
+    return np.exp(np.where(k > 0, logarithm, -m))
 
 
 def negative_binomial(shape: float, mean: float, count: ArrayLike) -> Array:
@@ -65,8 +64,7 @@ def stirling(x: Array) -> Array:
     exact = (
         scipy.special.gammaln(small + 1) - (small + 0.5) * np.log(small) + small - _HALF_LOG_TWO_PI
     )
-    result: Array = np.where(x < _SERIES_FROM, exact, series / large)
-    return result
+    return np.where(x < _SERIES_FROM, exact, series / large)
 
 
 def _deviance(x: Array, mean: Array) -> Array:
@@ -74,5 +72,4 @@ def _deviance(x: Array, mean: Array) -> Array:
     apart = np.maximum(mean / x, 0.5) - 1.0
     near = x * (apart - np.log1p(apart))
     far = x * np.log(x / mean) + mean - x
-    result: Array = np.where(mean < x / 2, far, near)
-    return result
+    return np.where(mean < x / 2, far, near)

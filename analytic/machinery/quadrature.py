@@ -153,8 +153,7 @@ def excess_of(law: Points, mean: float, s: Array) -> Array:
         return float(np.log1p(exc(rate * centred) @ law.weights))
 
     inner = np.vectorize(one, otypes=[float])(near)
-    result: Array = np.where(s > near, s * mean - log_transform_of(law, s), inner)
-    return result
+    return np.where(s > near, s * mean - log_transform_of(law, s), inner)
 
 
 def matrix_transform(law: Distribution, generator: Array) -> Array:

@@ -88,8 +88,7 @@ class Modes:
     def heard(self) -> Array:
         """Deliveries per unit time by robots of each class, shape (modes, classes)."""
         by_class = active_by_class(self.sizes) * np.asarray(self.rates)
-        result: Array = np.kron(self.speeds[:, None], by_class)
-        return result
+        return np.kron(self.speeds[:, None], by_class)
 
     @cached_property
     def deliveries(self) -> Array:

@@ -33,14 +33,12 @@ _FAINTEST = 1e-120
 
 def transform(law: Distribution, s: ArrayLike) -> Array:
     """The transform ``h = E e^{-sX}``."""
-    h: Array = np.exp(-log_transform(law, s))
-    return h
+    return np.exp(-log_transform(law, s))
 
 
 def complement(law: Distribution, s: ArrayLike) -> Array:
     """The probability ``1 - h`` that an exponential time of rate s ends first."""
-    missed: Array = -np.expm1(-log_transform(law, s))
-    return missed
+    return -np.expm1(-log_transform(law, s))
 
 
 def log_transform(law: Distribution, s: ArrayLike) -> Array:

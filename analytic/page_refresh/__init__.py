@@ -6,6 +6,7 @@ into memory, `hosts` what a scenario says of its hosts,
 `frequencies` the best frequencies of a scenario, `formulas` the index.
 """
 
+from analytic.index.page_rows import stale_answers
 from analytic.page_refresh.formulas import FORMULAS
 from analytic.page_refresh.frequencies import (
     FrequencySearch,
@@ -31,7 +32,6 @@ from analytic.page_refresh.obsolescence import (
     robots_in_step_obsolescence,
     sequence_obsolescence,
     slot_distances,
-    stale_answers,
 )
 from analytic.page_refresh.optimum import (
     CappedShares,

@@ -6,6 +6,8 @@ how near to the limit a system has to be, for each to be off by some per cent at
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from analytic.index import page_conditions as conditions
@@ -17,7 +19,7 @@ from analytic.index.page_conditions import (
     is_planned,
     law_between_accesses,
 )
-from analytic.index.page_rows import page_rows
+from analytic.index.page_rows import freshness_rows, page_rows, quantile_rows
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.transforms import log_transform, mean_time
 from analytic.page_refresh.golden import (
@@ -44,8 +46,8 @@ from analytic.page_refresh.obsolescence import (
     randomized_obsolescence,
     robots_in_step_obsolescence,
     sequence_obsolescence,
+    slot_distances,
     spaced_obsolescence,
-    stale_answers,
 )
 from analytic.page_refresh.optimum import (
     best_random_shares,
@@ -53,11 +55,22 @@ from analytic.page_refresh.optimum import (
     proportional_bound,
     schedule_bound,
 )
+from analytic.page_refresh.refresh_times import (
+    Gaps,
+    Unseen,
+    has_known_sums,
+    quantiles,
+    unseen_between,
+    unseen_between_draws,
+)
 from scenarios import Scenario
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Indices, Periodic
+from scenarios.accessing.randomized import Randomized
 from scenarios.arrays import Array
+from scenarios.laws import Deterministic, Exponential
+from scenarios.model import present
 from scenarios.page_data import realised_shares
 from scenarios.processes import Map, Mmpp
 from scenarios.text import counted
@@ -115,15 +128,13 @@ def _several_robots(scenario: Scenario) -> Values:
 
 
 def freshness_measures(scenario: Scenario, weights: Array, obsolescence: Array) -> Values:
-    """What follows from the obsolescence rate of every page."""
-    total = float(weights @ obsolescence)
-    yield "weighted_obsolescence", None, total
-    yield from page_rows(scenario, "obsolescence_rate", obsolescence)
-    if scenario.clients is not None and weights.any():
-        yield "stale_answer_probability", None, stale_answers(obsolescence, weights)
+    """What follows from the obsolescence rate of every page, costs included."""
+    yield from freshness_rows(scenario, weights, obsolescence)
     costs = scenario.prices
     if costs.model_fields_set:
-        cost = costs.staleness * total + costs.robots * most_active(scenario)
+        cost = costs.staleness * float(weights @ obsolescence) + costs.robots * most_active(
+            scenario
+        )
         yield "control_cost", None, cost
 
 
@@ -188,6 +199,98 @@ def _counted_shares(sequence: Indices, accessed: AccessedPages) -> Array:
 def _crawling(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
     return _crawling_at(realised_shares(accessed.policy, accessed.pages), scenario)
+
+
+def refresh_quantiles_asked(scenario: Scenario) -> str | None:
+    """The file asks for quantiles of the time to refresh."""
+    asked = present(scenario.pages).refresh_quantiles
+    return None if asked else "there are no refresh_quantiles in [pages]"
+
+
+@dependent
+def sums_of_accesses_known(scenario: Scenario) -> str | None:
+    """Access times are constant, or gamma: Erlang and exponential ones are."""
+    known = has_known_sums(law_between_accesses(scenario))
+    return None if known else "access times are neither constant nor gamma"
+
+
+@dependent
+def order_of_accesses_known(scenario: Scenario) -> str | None:
+    """Pages are drawn independently, or one robot that never fails follows a plan."""
+    policy = scenario.model.accessing
+    if isinstance(policy, Randomized):
+        return None
+    reasons = [every_access_delivers(scenario), conditions.one_robot(scenario)]
+    if is_planned(policy):
+        reasons.append(conditions.planned_policy(scenario))
+    return next(filter(None, reasons), None)
+
+
+@dependent
+def draws_with_known_gaps(scenario: Scenario) -> str | None:
+    """Pages that are drawn are fetched in exponential or constant times."""
+    drawn = isinstance(scenario.model.accessing, Randomized)
+    known = isinstance(law_between_accesses(scenario), Exponential | Deterministic)
+    return "access times are neither exponential nor constant" if drawn and not known else None
+
+
+def refresh_time_quantiles(
+    scenario: Scenario, shares: Sequence[float]
+) -> tuple[Array, dict[int, Array]]:
+    """Quantiles of the time to refresh: of all changes, and by page.
+
+    Own result: proved in `analytic.page_refresh.refresh_times`.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        That the formula "refresh quantiles" covers.
+    shares : sequence of float
+    """
+    pages = present(scenario.pages).count
+    of_all, of_each = quantiles(_unseen(scenario), pages, shares)
+    return of_all, dict(enumerate(of_each))
+
+
+def _unseen(scenario: Scenario) -> Unseen:
+    """Changes of each page per unit time that wait for longer than some times."""
+    accessed, law = accessed_pages(scenario), law_between_accesses(scenario)
+    mu, time = accessed.change_rates, mean_time(law)
+    policy = accessed.policy
+    if isinstance(policy, Randomized):
+        shares = accessed.shares
+        if isinstance(law, Deterministic):
+            return unseen_between_draws(shares, mu, time)
+        page = np.flatnonzero(shares)
+        rates, once = shares[page] / time, np.ones(len(page))
+        gaps = Gaps(page, rates, mu[page], once, longer=1.0 / shares[page])
+    else:
+        if is_planned(policy):
+            page, distance, slots = gaps_of_plan(*planned_slots(scenario))
+        else:
+            page, distance = slot_distances(accessed.cycle, len(mu))
+            slots = len(page)
+        gaps = Gaps(page, np.full(len(page), 1.0 / (slots * time)), mu[page], distance)
+    return unseen_between(gaps, law, len(mu))
+
+
+def gaps_of_plan(skipped: int, sequence: Indices) -> tuple[Indices, Array, int]:
+    """Page and length in slots of each gap that ends after those skipped, and how many are left.
+
+    All copies are current at the start, one slot before the first.
+    """
+    order = np.argsort(sequence, kind="stable")
+    page = sequence[order]
+    first = np.append(True, np.diff(page) > 0)
+    before = np.where(first, -1, np.append(-1, order[:-1]))
+    counts = order >= skipped
+    return page[counts], (order - before)[counts].astype(float), len(sequence) - skipped
+
+
+def _refresh_quantiles(scenario: Scenario) -> Values:
+    shares = present(scenario.pages).refresh_quantiles
+    found = refresh_time_quantiles(scenario, shares)
+    return quantile_rows(scenario, "time_to_refresh_quantile", shares, *found)
 
 
 def _crawling_in_window(scenario: Scenario) -> Values:
@@ -341,6 +444,30 @@ _MANY = (*_FRESHNESS, conditions.one_robot, weights_as_change_rates, slow_pages)
 _GOLDEN = (*_MANY, conditions.resolved_frequencies, golden_at_best)
 
 FORMULAS: tuple[Formula, ...] = (
+    Formula(
+        paper="frontier",
+        number="time to refresh",
+        quantity="quantiles of the time until a change can be searched, of all and of each page",
+        latex=r"\begin{split}"
+        r"\mathbb{P}(T_i>x)&=\frac{\mathbb{E}\bigl(1-e^{-\mu_i(C_i-x)^+}\bigr)}"
+        r"{1-\mathbb{E}\,e^{-\mu_iC_i}}\\"
+        r"t_i(p)&=\min\{x:\mathbb{P}(T_i>x)\le1-p\}"
+        r"\end{split}",
+        function=refresh_time_quantiles,
+        kind="exact",
+        origin="own",
+        conditions=(
+            *_WITH_FAILURES,
+            refresh_quantiles_asked,
+            conditions.resolved_frequencies,
+            policy_with_frequencies,
+            conditions.one_robot_or_memoryless,
+            order_of_accesses_known,
+            sums_of_accesses_known,
+            draws_with_known_gaps,
+        ),
+        evaluate=_refresh_quantiles,
+    ),
     Formula(
         paper="coffman1998",
         number="(3)",

@@ -123,6 +123,7 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
         table=[*table, {"frequencies": "optimal", "cost": cost}],
         notes=notes,
         search=FrequencySearch(accessed.change_rates, accessed.weights, shares, scenario.time_unit),
+        measure="weighted_obsolescence",
         kind="approximation" if approximate else "exact",
     )
 

@@ -400,22 +400,6 @@ def crawl_rates(shares: ArrayLike, law: Distribution, robots: int, failure: floa
     return rates
 
 
-def stale_answers(obsolescence: ArrayLike, weights: ArrayLike) -> float:
-    """Probability that a query is answered from an out-of-date copy: ``sum c r / sum c``.
-
-    coffman1998 (1) at Poisson queries, which see time averages.
-
-    Parameters
-    ----------
-    obsolescence : array_like, shape (pages,)
-        Obsolescence rates r.
-    weights : array_like, shape (pages,)
-        In proportion to the queries of the pages, c.
-    """
-    c = np.asarray(weights, dtype=float)
-    return float(c @ np.asarray(obsolescence, dtype=float) / c.sum())
-
-
 def robots_in_step_obsolescence(
     change_rates: ArrayLike, cycle: ArrayLike, time: float, robots: int
 ) -> Array:

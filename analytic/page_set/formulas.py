@@ -171,42 +171,34 @@ def _of_many(scenario: Scenario) -> Values:
 
 _MANY = (has_page_set, exponential_lifetimes, drawn_at_random, robots_keep_up)
 
+_row = partial(Formula, paper="page-sets", kind="exact", origin="own")
+
 FORMULAS: tuple[Formula, ...] = (
-    Formula(
-        paper="page-sets",
+    _row(
         number="existing pages",
         quantity="mean number of the pages that exist",
         latex=r"N=\lambda\,\mathbb{E}X",
         function=existing_pages,
-        kind="exact",
-        origin="own",
         conditions=(has_page_set,),
         evaluate=_existing,
     ),
-    Formula(
-        paper="page-sets",
+    _row(
         number="known pages",
         quantity="share of the existing pages that the robots know",
         latex=r"K=\frac{\mathbb{E}\,(X-T)^+}{\mathbb{E}X}",
         function=known_share,
-        kind="exact",
-        origin="own",
         conditions=(has_page_set, memoryless_discovery),
         evaluate=_known,
     ),
-    Formula(
-        paper="page-sets",
+    _row(
         number="pages found gone",
         quantity="accesses per unit time that find their page gone, whatever the order of accesses",
         latex=r"W=a=\lambda\,\mathbb{P}(T<X)",
         function=becoming_known,
-        kind="exact",
-        origin="own",
         conditions=(has_page_set, memoryless_discovery, one_robot, robots_keep_up),
         evaluate=_found_gone,
     ),
-    Formula(
-        paper="page-sets",
+    _row(
         number="drawn pages",
         quantity="shares of fresh and indexed pages, of vanished ones on the list, and of accesses "
         "to them",
@@ -217,8 +209,6 @@ FORMULAS: tuple[Formula, ...] = (
         r"V=\frac{p_{\mathrm{gone}}}{1-p_{\mathrm{none}}}"
         r"\end{split}",
         function=drawn_pages,
-        kind="exact",
-        origin="own",
         conditions=(
             has_page_set,
             exponential_lifetimes,
@@ -230,8 +220,7 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_drawn,
     ),
-    Formula(
-        paper="page-sets",
+    _row(
         number="many pages",
         quantity="the same shares, of many pages and robots that are as much faster",
         latex=r"F\to\frac{a}{\lambda}\,\frac{r}{r+\mu+\alpha},\qquad "
@@ -240,12 +229,10 @@ FORMULAS: tuple[Formula, ...] = (
         r"r=\mu\left(\frac{\nu}{a}-1\right)",
         function=many_pages,
         kind="asymptotic",
-        origin="own",
         conditions=(*_MANY, first_accesses_in_turn),
         evaluate=_of_many,
     ),
-    Formula(
-        paper="page-sets",
+    _row(
         number="many pages, first accesses at once",
         quantity="the same shares, where a page is fetched as soon as it is known",
         latex=r"F\to\frac{a}{\lambda}\,\frac{r+\mu}{r+\mu+\alpha},\qquad "
@@ -254,7 +241,6 @@ FORMULAS: tuple[Formula, ...] = (
         r"r=\mu\left(\frac{\nu}{a}-2\right)",
         function=many_pages,
         kind="asymptotic",
-        origin="own",
         conditions=(*_MANY, first_accesses_at_once),
         evaluate=_of_many,
     ),

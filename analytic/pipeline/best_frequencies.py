@@ -37,6 +37,7 @@ from analytic.pipeline.random_pages import (
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution, Exponential
+from scenarios.model import present
 from scenarios.page_data import page_names
 
 _KEY = "robots.accessing.frequencies"
@@ -229,8 +230,7 @@ def approximate_frequencies(scenario: Scenario) -> Optimum:
 
 def _unaccessed(scenario: Scenario, search: FrequencySearch) -> list[str]:
     """Notes on the pages that are never accessed, by their names."""
-    assert scenario.pages is not None
-    names = page_names(scenario.pages)
+    names = page_names(present(scenario.pages))
     return notes_on_unaccessed(search.change_rates, search.weights, search.shares, names)
 
 

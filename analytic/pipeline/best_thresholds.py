@@ -53,6 +53,7 @@ from analytic.rules.thresholds import (
 )
 from scenarios import Scenario
 from scenarios.arrays import Array
+from scenarios.model import present
 from scenarios.text import counted
 
 CostsOf = Callable[[ArrayLike], Array]
@@ -344,12 +345,9 @@ def is_birth_death(scenario: Scenario) -> bool:
 
 def birth_death(scenario: Scenario) -> BirthDeath:
     """The pipeline of a scenario where `is_birth_death` holds; pages that are alike as one."""
-    service = exponential_rate(conditions.service_law(scenario))
+    service = present(exponential_rate(conditions.service_law(scenario)))
     buffer = conditions.buffer_of(scenario)
-    rates = delivery_rates(conditions.fleet_of(scenario))
-    assert service is not None
-    assert rates is not None
-    access = rates[0]
+    access = present(delivery_rates(conditions.fleet_of(scenario)))[0]
     capacity = buffer.capacity
     pages = accessed_pages(scenario)
     mu = pages.change_rates

@@ -10,6 +10,7 @@ from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
 from analytic.pipeline import conditions as own
 from analytic.pipeline.exact_methods import EXACT, exact_row
 from scenarios import Scenario
+from scenarios.model import present
 from scenarios.page_data import realised_shares
 
 _WITH_ARRIVALS = tuple(
@@ -44,8 +45,7 @@ def heard_accesses(scenario: Scenario) -> Values:
     A robot that is switched off keeps its page, and which page it is does not matter to the
     queue: so each page has its share of the deliveries, whatever decides which of them are heard.
     """
-    row = _row_of_arrivals(scenario)
-    assert row is not None
+    row = present(_row_of_arrivals(scenario))
     rate = next(each.value for each in row.predict(scenario) if each.measure == "arrival_rate")
     pages = accessed_pages(scenario)
     shares = realised_shares(pages.policy, pages.pages)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from analytic.index import conditions, page_conditions
+from analytic.index import conditions, page_conditions, page_rows
 from analytic.index.formula import (
     Condition,
     Formula,
@@ -19,7 +19,6 @@ from analytic.index.formula import (
     obstacles,
 )
 from analytic.index.page_conditions import accessed_pages
-from analytic.index.page_rows import page_rows
 from analytic.indexing_queue.measures import (
     COST_WITHOUT_RESPONSE,
     control_cost,
@@ -28,7 +27,6 @@ from analytic.indexing_queue.measures import (
     one_closed_class,
 )
 from analytic.indexing_queue.unordered_sojourns import one_by_one, pushed_one_by_one
-from analytic.page_refresh import stale_answers
 from analytic.pipeline import conditions as own
 from analytic.pipeline.dropping_and_replacement import (
     cost_with_labels,
@@ -107,13 +105,7 @@ class Method:
 
 def freshness_rows(scenario: Scenario, rates: Array, ages: Array | None = None) -> Values:
     """Rows of all pages, their sum, and what clients see; ages of the pages that are fetched."""
-    weights = accessed_pages(scenario).weights
-    yield "weighted_obsolescence", None, float(weights @ rates)
-    yield from page_rows(scenario, "obsolescence_rate", rates)
-    if ages is not None:
-        yield from page_rows(scenario, "index_age", ages)
-    if scenario.clients is not None:
-        yield "stale_answer_probability", None, stale_answers(rates, weights)
+    return page_rows.freshness_rows(scenario, accessed_pages(scenario).weights, rates, ages)
 
 
 _QUEUE = (*own.MARKOVIAN, fits_in_memory, one_closed_class)

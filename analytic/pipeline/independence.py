@@ -152,8 +152,7 @@ def decomposed(thinned: ArrayLike, discount: ArrayLike) -> Array:
     discount : array_like, shape (pages,)
         Transforms ``E exp(-mu W)`` of the sojourn of served pages.
     """
-    result: Array = 1.0 - np.asarray(discount) * (1.0 - np.asarray(thinned))
-    return result
+    return 1.0 - np.asarray(discount) * (1.0 - np.asarray(thinned))
 
 
 def dropped_independently(

@@ -120,8 +120,7 @@ class Delays:
         phases = len(self.service.start)
         matrices = self.rates[:, None, None] * np.eye(phases) - self.service.generator
         ones = np.ones((len(self.rates), phases, 1))
-        result: Array = self.rates[:, None] * np.linalg.solve(matrices, ones)[..., 0]
-        return result
+        return self.rates[:, None] * np.linalg.solve(matrices, ones)[..., 0]
 
     def stale(self, level: Indices, phase: Indices, ahead: int = 0) -> Array:
         """Probability that a page changes before its copy is indexed, shape (pages, states).
@@ -152,8 +151,7 @@ class Delays:
         left = np.linalg.solve(-self.service.generator, ones)
         mean = moment(self.service, 1)
         first = np.where(level > 0, left[phase], mean)
-        result: Array = first + mean * np.where(level > 0, level + ahead, ahead)
-        return result
+        return first + mean * np.where(level > 0, level + ahead, ahead)
 
 
 class Slopes(NamedTuple):
@@ -257,8 +255,7 @@ def index_ages(queue: PageQueue, shares: ArrayLike) -> Array:
         means = Delays(queue.service, np.ones(1)).means
         none = np.zeros(np.count_nonzero(fetched))
         ages[fetched] = _until_fresh(queue, none, f[fetched], none + 1.0, means, 1)[:, 0]
-    by_page: Array = ages[which.ravel()]
-    return by_page
+    return ages[which.ravel()]
 
 
 def _rates_and_slopes(
@@ -273,8 +270,7 @@ def _rates_and_slopes(
         mu, f = kinds[moving].T
         stale = Delays(queue.service, mu).stale
         result[moving] = _until_fresh(queue, mu, f, mu, stale, orders)
-    by_page: Array = result[which.ravel()]
-    return by_page
+    return result[which.ravel()]
 
 
 def _until_fresh(
@@ -301,8 +297,7 @@ def _until_fresh(
     exits = mu[:, None] + _tagged(f, len(entering)) @ entering
     exits += (mu == 0.0)[:, None] & (queue.stationary == 0.0)  # never seen, but need an end
     total_rewards(queue.bands, queue.lower, _misses(f, len(entering)), exits, totals)
-    result: Array = (totals @ queue.stationary).T
-    return result
+    return (totals @ queue.stationary).T
 
 
 def _misses(f: Array, largest: int) -> Array:

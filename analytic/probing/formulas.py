@@ -222,9 +222,10 @@ _OF_STEPS = (
     r"e_a=\frac{h^2}{8}\max_t\left|a'(t)\right|"
 )
 
+_row = partial(Formula, paper="eckstein2005")
+
 FORMULAS: tuple[Formula, ...] = (
-    Formula(
-        paper="eckstein2005",
+    _row(
         number="(5)",
         quantity="expected cost of the updates, which wait for the next probe",
         latex=r"C=\sum_{i=1}^nC(p_{i-1},p_i),\qquad C(s,f)=\int_s^f\lambda(t)\,A(t,f)\,dt,\qquad "
@@ -235,8 +236,7 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=(has_source, known_times, few_cells),
         evaluate=_cost,
     ),
-    Formula(
-        paper="eckstein2005",
+    _row(
         number="section 2.1",
         quantity="freshness: no Poisson update since the last probe, averaged over time",
         latex=r"\frac{1}{T}\sum_{i=1}^n\int_{p_{i-1}}^{p_i}e^{-\Lambda(p_{i-1},t)}\,dt,\qquad "
@@ -248,8 +248,7 @@ FORMULAS: tuple[Formula, ...] = (
         evaluate=_freshness,
     ),
     *(
-        Formula(
-            paper="eckstein2005",
+        _row(
             number="section 2.1, smooth rates",
             quantity=f"{side} of the cost with the smooth rates of the file, which are taken in "
             "steps",
@@ -288,9 +287,10 @@ _OF_THE_PROGRAMME: tuple[tuple[int, str, str, Origin], ...] = (
     ),
 )
 
+_statement = partial(Statement, paper="eckstein2005", kind="algorithm")
+
 STATEMENTS: tuple[Statement, ...] = (
-    Statement(
-        paper="eckstein2005",
+    _statement(
         number="Lemma 3",
         quantity="expected cost of two adjacent intervals together",
         latex=r"C(s,f)=C(s,v)+\Lambda(s,v)\,A(v,f)+C(v,f)",
@@ -298,8 +298,7 @@ STATEMENTS: tuple[Statement, ...] = (
         kind="exact",
         origin="printed",
     ),
-    Statement(
-        paper="eckstein2005",
+    _statement(
         number="Proposition 8",
         quantity="most that the best schedule on a grid costs above the best one; sharper where "
         "all breakpoints are on the grid",
@@ -313,29 +312,24 @@ STATEMENTS: tuple[Statement, ...] = (
         origin="printed",
     ),
     *(
-        Statement(
-            paper="eckstein2005",
+        _statement(
             number=f"Algorithm {number}",
             quantity=quantity,
             latex=latex,
             function=paper_schedule,
-            kind="algorithm",
             origin=origin,
         )
         for number, quantity, latex, origin in _OF_THE_PROGRAMME
     ),
-    Statement(
-        paper="eckstein2005",
+    _statement(
         number="(9)",
         quantity="the same times, with a price for each probe in place of a number of them",
         latex=r"C_{\mathrm{grid}}=\max\limits_\nu\{D_\nu(0)-n\nu\},\qquad "
         r"D_\nu(i)=\min\limits_{j\ge i+k}\{C(t_i,t_j)+\nu+D_\nu(j)\},\qquad D_\nu(N)=0",
         function=best_schedule,
-        kind="algorithm",
         origin="own",
     ),
-    Statement(
-        paper="eckstein2005",
+    _statement(
         number="Algorithm 10",
         quantity="probe times improved by moves of one probe at a time",
         latex=r"\begin{split}"
@@ -344,17 +338,14 @@ STATEMENTS: tuple[Statement, ...] = (
         r"\text{the largest }\Delta_i\ge\iota\text{ first; then }\rho\mu"
         r"\end{split}",
         function=improved_by_moves,
-        kind="algorithm",
         origin="corrected",
     ),
-    Statement(
-        paper="eckstein2005",
+    _statement(
         number="(8)",
         quantity="probe times improved to a local optimum in continuous time",
         latex=r"\min\limits_p\ \sum_{i=1}^nC(p_{i-1},p_i),\quad p_i-p_{i-1}\ge\delta;\qquad "
         r"\lambda(p_i)\,A(p_i,p_{i+1})=a(p_i)\,\Lambda(p_{i-1},p_i)\quad\text{at a free probe}",
         function=refined,
-        kind="algorithm",
         origin="own",
     ),
 )

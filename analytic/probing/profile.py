@@ -239,8 +239,7 @@ def _breaks(rate: PiecewiseConstant, horizon: float) -> Array:
 def _values(rate: PiecewiseConstant, breaks: Array, starts: Array) -> Array:
     """A rate in the cells that begin at `starts`."""
     piece = (np.searchsorted(breaks, starts, "right") - 1) % len(rate.breaks)
-    values: Array = np.array(rate.values)[piece]
-    return values
+    return np.array(rate.values)[piece]
 
 
 def step_error(source: Source | ProbedSource, profile: Profile) -> tuple[float, float]:

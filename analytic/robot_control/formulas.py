@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -66,13 +66,19 @@ def _measures(scenario: Scenario) -> Measures:
 
 
 def _switching(scenario: Scenario) -> Values:
-    rule = _measures(scenario)
+    return _of_rule(_measures(scenario), scenario)
+
+
+def _of_rule(rule: Measures, scenario: Scenario) -> Values:
     yield "starvation_probability", None, rule.starvation
     yield "loss_rate", None, rule.loss_rate
     yield "mean_active_robots", None, rule.mean_active
+    if tells_classes_apart(scenario.robots, scenario.activation):
+        for index, mean in enumerate(rule.active.tolist()):
+            yield "mean_active_robots", index, mean
     yield "throughput", None, rule.throughput
-    for level, probability in enumerate(rule.levels):
-        yield "level_probability", level, float(probability)
+    for level, probability in enumerate(rule.levels.tolist()):
+        yield "level_probability", level, probability
 
 
 def _switching_cost(scenario: Scenario) -> Values:
@@ -109,16 +115,7 @@ def falling_targets(scenario: Scenario) -> str | None:
 
 
 def _switching_by_mode(scenario: Scenario) -> Values:
-    rule = measures_in(scenario)
-    yield "starvation_probability", None, rule.starvation
-    yield "loss_rate", None, rule.loss_rate
-    yield "mean_active_robots", None, float(rule.active.sum())
-    if tells_classes_apart(scenario.robots, scenario.activation):
-        for index, mean in enumerate(rule.active.tolist()):
-            yield "mean_active_robots", index, mean
-    yield "throughput", None, rule.throughput
-    for level, probability in enumerate(rule.levels.tolist()):
-        yield "level_probability", level, probability
+    return _of_rule(measures_in(scenario), scenario)
 
 
 def _least_cost_by_mode(scenario: Scenario) -> Values:
@@ -195,21 +192,20 @@ _OF_CLASSES = (
     few_states,
 )
 
+_row = partial(Formula, paper="talim2001", kind="exact")
+
 FORMULAS: tuple[Formula, ...] = (
-    Formula(
-        paper="talim2001",
+    _row(
         number="section 4",
         quantity="starvation probability and loss rate of a fixed number of robots",
         latex=r"S=\frac{1}{\sum_{n=0}^K\rho^n},\qquad L=\frac{\mu\rho^{K+1}}{\sum_{n=0}^K\rho^n},"
         r"\qquad \rho=\frac{N\lambda}{\mu}",
         function=static_starvation,
-        kind="exact",
         origin="printed",
         conditions=_STATIC,
         evaluate=_static,
     ),
-    Formula(
-        paper="talim2001",
+    _row(
         number="(9)",
         quantity="cost of a fixed number of robots",
         latex=r"C=\gamma S+L=\begin{cases}"
@@ -217,13 +213,11 @@ FORMULAS: tuple[Formula, ...] = (
         r"\dfrac{\gamma+\mu}{K+1}&\rho=1"
         r"\end{cases}\qquad\rho=\frac{N\lambda}{\mu}",
         function=static_cost,
-        kind="exact",
         origin="printed",
         conditions=(*_STATIC, priced_by_loss_and_starvation),
         evaluate=_cost,
     ),
-    Formula(
-        paper="talim2001",
+    _row(
         number="(8)",
         quantity="starvation, loss rate, active robots and levels of a target rule",
         latex=r"\begin{split}"
@@ -233,25 +227,21 @@ FORMULAS: tuple[Formula, ...] = (
         r"\text{switched on after an event iff }r<n_q"
         r"\end{split}",
         function=measures_of_targets,
-        kind="exact",
         origin="corrected",
         conditions=_SWITCHING,
         evaluate=_switching,
     ),
-    Formula(
-        paper="talim2001",
+    _row(
         number="(5)",
         quantity="cost of a target rule",
         latex=r"C=c_{\mathrm{starv}}S+c_{\mathrm{loss}}L+c_{\mathrm{rob}}\,\bar r"
         r"+c_{\mathrm{resp}}\,\mathbb{E}T",
         function=measures_of_targets,
-        kind="exact",
         origin="corrected",
         conditions=(*_SWITCHING, conditions.priced, conditions.response_known),
         evaluate=_switching_cost,
     ),
-    Formula(
-        paper="talim2001",
+    _row(
         number="(6)",
         quantity="least cost of any rule that switches robots on one at a time",
         latex=r"\begin{split}"
@@ -274,8 +264,7 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_least_cost,
     ),
-    Formula(
-        paper="talim2001",
+    _row(
         number="(8), environment",
         quantity="starvation, loss rate, active robots and levels of targets in an environment",
         latex=r"\begin{split}"
@@ -287,13 +276,11 @@ FORMULAS: tuple[Formula, ...] = (
         r"\text{after an event one of class }a_{q,e,\mathbf{r}}\text{ is switched on}"
         r"\end{split}",
         function=measures_of_policy,
-        kind="exact",
         origin="own",
         conditions=(*_IN_ENVIRONMENT, scenario_queue.settles),
         evaluate=_switching_by_mode,
     ),
-    Formula(
-        paper="talim2001",
+    _row(
         number="(6), environment",
         quantity="least cost of any rule that switches robots on one at a time and sees their "
         "environment",
@@ -315,8 +302,7 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_least_cost_by_mode,
     ),
-    Formula(
-        paper="talim2001",
+    _row(
         number="(8), classes",
         quantity="starvation, loss rate, levels and active robots of each class, of a rule that "
         "switches on robots of several classes",
@@ -329,13 +315,11 @@ FORMULAS: tuple[Formula, ...] = (
         r"\text{after an event one of class }a_{q,\mathbf{r}}\text{ is switched on}"
         r"\end{split}",
         function=measures_of_policy,
-        kind="exact",
         origin="own",
         conditions=(*_OF_CLASSES, scenario_queue.settles),
         evaluate=_switching_by_mode,
     ),
-    Formula(
-        paper="talim2001",
+    _row(
         number="(6), classes",
         quantity="least cost of any rule that switches robots of several classes on one at a time",
         latex=r"\begin{split}"

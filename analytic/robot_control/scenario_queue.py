@@ -20,6 +20,7 @@ from analytic.robot_control.switched_queue import (
 )
 from scenarios import Scenario
 from scenarios.activation import Switching
+from scenarios.model import present
 from scenarios.sections import Costs
 
 MOST_STATES = 20_000
@@ -72,10 +73,8 @@ def queue_of(scenario: Scenario, tables: int = 1) -> SwitchedQueue:
     service_law = conditions.service_law(scenario)
     rate = exponential_rate(service_law) if tables == 1 else None
     service = PhaseLaw(np.ones(1), np.array([[-rate]])) if rate else as_phase_type(service_law)
-    rates = rates_at_speed_one(conditions.fleet_of(scenario))
-    assert service is not None
-    assert rates is not None
-    levels = Levels(service, conditions.timer_rate(scenario), buffer.capacity)
+    rates = present(rates_at_speed_one(conditions.fleet_of(scenario)))
+    levels = Levels(present(service), conditions.timer_rate(scenario), buffer.capacity)
     return SwitchedQueue(levels, modes_of(robots, rates))
 
 

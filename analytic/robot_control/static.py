@@ -80,5 +80,4 @@ def static_cost(load: ArrayLike, capacity: int, service: float, starvation: Arra
     ``(gamma + mu) / (K + 1)``. Written with the sum of powers, which is safe at rho = 1.
     """
     loss = static_loss_rate(load, capacity, service)
-    cost: Array = np.asarray(starvation) * static_starvation(load, capacity) + loss
-    return cost
+    return np.asarray(starvation) * static_starvation(load, capacity) + loss

@@ -199,8 +199,7 @@ class SwitchedQueue:
 
     def by_state(self, table: Array) -> Array:
         """The entries of a table of levels and modes that are states."""
-        result: Array = table[self.index >= 0]
-        return result
+        return table[self.index >= 0]
 
     def table(self, each: Array) -> Array:
         """Something of each state as a table of levels and modes, 0 where there is no state."""
@@ -249,8 +248,7 @@ class SwitchedQueue:
         """A reward at each level in each mode, shape `shape`."""
         level, delivery, robots = rewards
         by_mode = np.outer(delivery, self.modes.deliveries) + self.modes.active @ robots
-        result: Array = level[:, None] + by_mode
-        return result
+        return level[:, None] + by_mode
 
     # --- rules ------------------------------------------------------------------------------------
 

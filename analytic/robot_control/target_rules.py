@@ -145,8 +145,7 @@ def target_gains(queue: SwitchedQueue, targets: Indices, rewards: list[Rewards])
     """
     from analytic.robot_control.elimination import gains
 
-    result: Array = gains(targets.astype(np.int64), _rates(queue), *_columns(queue, rewards))[1:]
-    return result
+    return gains(targets.astype(np.int64), _rates(queue), *_columns(queue, rewards))[1:]
 
 
 def target_drift(queue: SwitchedQueue, rewards: Rewards, values: Array) -> Array:

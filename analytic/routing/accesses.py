@@ -137,8 +137,7 @@ def stale_times(arrivals: AccessTime, rate: float, longest: int) -> Array:
     if law is not None:
         return _renewal_stale(law, rate, np.arange(1, longest + 1))
     start, step, counted = _fresh_and_stale(arrivals, rate)
-    result: Array = start @ powers(step, counted, longest + 1)[:, 1:]
-    return result
+    return start @ powers(step, counted, longest + 1)[:, 1:]
 
 
 def stale_time_at(arrivals: AccessTime, rate: float) -> Callable[[int], float]:
@@ -153,8 +152,7 @@ def stale_time_at(arrivals: AccessTime, rate: float) -> Callable[[int], float]:
 def _renewal_stale(law: Distribution, rate: float, n: NDArray[np.integer[Any]]) -> Array:
     raised, factor = lifted(law, rate)
     stale = n * excess(law, raised) + exc(n * log_transform(law, raised))
-    result: Array = factor * (stale / raised)
-    return result
+    return factor * (stale / raised)
 
 
 def _fresh_and_stale(arrivals: AccessTime, rate: float) -> tuple[Array, Array, Array]:

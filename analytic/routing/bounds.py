@@ -206,8 +206,7 @@ def _hull(row: Array, limit: float) -> Array:
             corners.pop()
         corners.append(n)
     hull = np.interp(np.arange(len(row)), corners, row[corners])
-    result: Array = np.maximum(hull, limit)
-    return result
+    return np.maximum(hull, limit)
 
 
 def _is_above(row: Array, first: int, middle: int, last: int, value: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -187,15 +188,15 @@ def _bound_of_pages(scenario: Scenario) -> Values:
 
 _GIVEN = (conditions.has_servers, conditions.routing_given)
 
+_row = partial(Formula, paper="altman2000", kind="exact", origin="own")
+
 FORMULAS: tuple[Formula, ...] = (
-    Formula(
-        paper="altman2000",
+    _row(
         number="(6), Example 2.1",
         quantity="packets lost of a periodic routing, independent gaps, exponential services",
         latex=r"g=\frac{1}{n}\sum_m\sum_jf_m(\delta_j^m),\qquad f_m(k)=h(\mu_m)^k,\qquad "
         r"h(\mu_m)=\mathbb{E}\,e^{-\mu_m\tau}",
         function=renewal_loss,
-        kind="exact",
         origin="printed",
         conditions=(
             *_GIVEN,
@@ -206,14 +207,12 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_renewal,
     ),
-    Formula(
-        paper="altman2000",
+    _row(
         number="(6), section 5",
         quantity="packets lost of a periodic routing, MMPP or MAP arrivals, exponential services",
         latex=r"g=\frac{1}{n}\sum_m\sum_jf_m(\delta_j^m),\qquad "
         r"f_m(k)=q\left[(\mu_mI-C)^{-1}D\right]^k\mathbf{e}",
         function=map_loss,
-        kind="exact",
         origin="printed",
         conditions=(
             *_GIVEN,
@@ -226,15 +225,12 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_map,
     ),
-    Formula(
-        paper="altman2000",
+    _row(
         number="(6), phase-type services",
         quantity="packets lost of a periodic routing, preemptive phase-type services",
         latex=r"g=\frac{1}{n}\sum_m\sum_jf_m(\delta_j^m),\qquad "
         r"f_m(k)=(q\otimes\alpha_m)\left[-(C\oplus T_m)^{-1}(D\otimes I)\right]^k\mathbf{e}",
         function=phase_type_loss,
-        kind="exact",
-        origin="own",
         conditions=(
             *_GIVEN,
             conditions.periodic,
@@ -246,15 +242,12 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_phase_type,
     ),
-    Formula(
-        paper="altman2000",
+    _row(
         number="section 2, random routing",
         quantity="packets lost of a random routing",
         latex=r"g=\sum_mp_m\ell_m,\qquad \ell_m=p_m\,(q\otimes\alpha_m)\,A_m"
         r"\left(I-(1-p_m)A_m\right)^{-1}\mathbf{e},\qquad A_m=-(C\oplus T_m)^{-1}(D\otimes I)",
         function=random_loss,
-        kind="exact",
-        origin="own",
         conditions=(
             *_GIVEN,
             conditions.at_random,
@@ -265,15 +258,12 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_random,
     ),
-    Formula(
-        paper="altman2000",
+    _row(
         number="section 2, non-preemptive",
         quantity="packets lost of a routing, non-preemptive phase-type services",
         latex=r"\ell_m=\frac{1}{n_m}\sum_{j=1}^{n_m}\pi_j\mathbf{b},\qquad "
         r"\pi_{j+1}=\pi_jE_mA_m^{\delta_j^m},\qquad\pi_{n_m+1}=\pi_1,\qquad\pi_1\mathbf{e}=1",
         function=non_preemptive_loss,
-        kind="exact",
-        origin="own",
         conditions=(
             *_GIVEN,
             conditions.no_waiting_places,
@@ -285,15 +275,12 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_non_preemptive,
     ),
-    Formula(
-        paper="altman2000",
+    _row(
         number="section 2, waiting places",
         quantity="packets lost of a routing to servers at which some may wait",
         latex=r"\ell_m=\frac{1}{n_m}\sum_{j=1}^{n_m}\pi_j\mathbf{b},\qquad "
         r"\pi_{j+1}=\pi_jE_mA_m^{\delta_j^m},\qquad\pi_{n_m+1}=\pi_1,\qquad\pi_1\mathbf{e}=1",
         function=non_preemptive_loss,
-        kind="exact",
-        origin="own",
         conditions=(
             *_GIVEN,
             conditions.waiting_places,
@@ -303,8 +290,7 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_non_preemptive,
     ),
-    Formula(
-        paper="altman2000",
+    _row(
         number="(6), linear bound",
         quantity="packets lost of the best routing",
         latex=r"g\ge\min\limits_{\sum_mx_m=1}\ \sum_m\varphi_m(x_m),\qquad "
@@ -312,7 +298,6 @@ FORMULAS: tuple[Formula, ...] = (
         r"\text{straight between}",
         function=linear_bound,
         kind="lower bound",
-        origin="own",
         conditions=(
             *_GIVEN,
             conditions.all_losses_by_distance,
@@ -320,14 +305,11 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_bound,
     ),
-    Formula(
-        paper="altman2000",
+    _row(
         number="(6), spacing costs",
         quantity="mean cost of a packet of a periodic routing, costs by distance",
         latex=r"g=\frac{1}{n}\sum_m\sum_jf_m(\delta_j^m)+\sum_{m\ \text{never used}}a_m",
         function=spacing_cost,
-        kind="exact",
-        origin="own",
         conditions=(
             *_GIVEN,
             conditions.has_spacing_costs,
@@ -337,15 +319,12 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_spacing,
     ),
-    Formula(
-        paper="altman2000",
+    _row(
         number="section 2, random routing, spacing costs",
         quantity="mean cost of a packet of a random routing, costs by distance",
         latex=r"g=\sum_mp_m\sum_{k\ge1}p_m\left(1-p_m\right)^{k-1}f_m(k)"
         r"+\sum_{m\ \text{never used}}a_m",
         function=random_spacing_cost,
-        kind="exact",
-        origin="own",
         conditions=(
             *_GIVEN,
             conditions.has_spacing_costs,
@@ -354,15 +333,13 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_spacing,
     ),
-    Formula(
-        paper="altman2000",
+    _row(
         number="(6), linear bound of given costs",
         quantity="mean cost of a packet of the best routing, costs by distance or weighted losses",
         latex=r"g\ge\sum_ma_m+\min\limits_{\sum_mx_m=1}\ \sum_m\varphi_m(x_m),\qquad "
         r"\varphi_m\left(\frac{1}{k}\right)=\frac{f_m(k)}{k}-a_m,\qquad \varphi_m(0)=0",
         function=spacing_costs,
         kind="lower bound",
-        origin="own",
         conditions=(
             *_GIVEN,
             conditions.has_packet_costs,
@@ -371,14 +348,12 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_bound_of_costs,
     ),
-    Formula(
-        paper="altman2000",
+    _row(
         number="section 6",
         quantity="obsolescence rates under a periodic schedule, dependent access times",
         latex=r"r_m=1-\frac{1}{n\,\mu_m\,\mathbb{E}\tau}\sum_j\left(1-f_m(\delta_j^m)\right),"
         r"\qquad f_m(k)=q\left[(\mu_mI-C)^{-1}D\right]^k\mathbf{e}",
         function=dependent_obsolescence,
-        kind="exact",
         origin="printed",
         conditions=(
             *conditions.OPEN_LOOP,
@@ -389,8 +364,7 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_page_obsolescence,
     ),
-    Formula(
-        paper="altman2000",
+    _row(
         number="section 6, linear bound",
         quantity="weighted obsolescence of the best schedule, any weights and access times",
         latex=r"\sum_mc_mr_m\ge\min\limits_{\sum_mx_m=1}\ \sum_m\varphi_m(x_m),\qquad "
@@ -398,7 +372,6 @@ FORMULAS: tuple[Formula, ...] = (
         r"\right),\qquad\varphi_m(0)=c_m",
         function=linear_bound,
         kind="lower bound",
-        origin="own",
         conditions=(
             *conditions.OPEN_LOOP,
             conditions.few_pages,
@@ -410,28 +383,25 @@ FORMULAS: tuple[Formula, ...] = (
 )
 """The index: paper, number, quantity, function, kind, conditions."""
 
+_statement = partial(Statement, paper="altman2000", kind="algorithm")
+
 STATEMENTS: tuple[Statement, ...] = (
-    Statement(
-        paper="altman2000",
+    _statement(
         number="Theorem 3.1",
         quantity="a periodic order of least cost, with a bound below every order",
         latex=r"g^*=\min\limits_{n,\,\delta}\ \frac{1}{n}\sum_m\sum_jf_m(\delta_j^m)"
         r"\ge\min\limits_{\sum_mx_m=1}\ \sum_m\varphi_m(x_m)",
         function=best_word,
-        kind="algorithm",
         origin="own",
     ),
-    Statement(
-        paper="altman2000",
+    _statement(
         number="section 5.1",
         quantity="the best order of two servers: one packet to the slower, all others to the other",
         latex=r"g^*=\min\limits_{n\ge2}\ \frac{f_1(n)+f_2(2)+(n-2)\,f_2(1)}{n}",
         function=two_servers,
-        kind="algorithm",
         origin="own",
     ),
-    Statement(
-        paper="altman2000",
+    _statement(
         number="(5)",
         quantity="where the inequality of multimodular functions fails",
         latex=r"G(x+b_i)+G(x+b_j)\ge G(x)+G(x+b_i+b_j),\quad i\ne j,\qquad "
@@ -440,14 +410,12 @@ STATEMENTS: tuple[Statement, ...] = (
         kind="exact",
         origin="printed",
     ),
-    Statement(
-        paper="altman2000",
+    _statement(
         number="Theorem 4.2",
         quantity="where a walk to the best neighbour ends",
         latex=r"G(x)\le G\left(x+\sum\limits_{i\in F}b_i\right)\text{ for every }F"
         r"\ \Longrightarrow\ G(x)=\min\limits_yG(y)\quad\text{for multimodular }G",
         function=local_minimum,
-        kind="algorithm",
         origin="printed",
     ),
 )

@@ -277,8 +277,7 @@ def over_gap(arrivals: AccessTime, generator: Array) -> Array:
     D0, D1 = gap_matrices(arrivals)
     own = np.eye(len(generator))
     joint = np.kron(D0, own) + np.kron(np.eye(len(D0)), generator)
-    result: Array = np.linalg.solve(-joint, np.kron(D1, own))
-    return result
+    return np.linalg.solve(-joint, np.kron(D1, own))
 
 
 def _survival(start: Array, step: Array, distance: ArrayLike) -> Array:
@@ -295,8 +294,7 @@ def _survival(start: Array, step: Array, distance: ArrayLike) -> Array:
 def _thinned(step: Array, probability: float) -> Array:
     """The same over a geometric number of gaps: ``p A (I - (1 - p) A)^{-1}``."""
     others = np.eye(len(step)) - (1 - probability) * step
-    result: Array = probability * np.linalg.solve(others, step)
-    return result
+    return probability * np.linalg.solve(others, step)
 
 
 def _as_arrays(service: PhaseLaw) -> PhaseLaw:

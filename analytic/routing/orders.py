@@ -346,8 +346,7 @@ def _cheapest_shares(costs: SpacingCosts, shares: Array, start: Array) -> Array:
     Or those that it began with, where it found nothing.
     """
     kept = np.where(shares < _LEAST_SHARE, 0.0, shares)
-    best: Array = min((kept / kept.sum(), shares, start), key=costs.at_random)
-    return best
+    return min((kept / kept.sum(), shares, start), key=costs.at_random)
 
 
 class Alternative(NamedTuple):

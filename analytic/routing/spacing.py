@@ -286,8 +286,7 @@ def falling_part(paid: Array, rises: Array, limits: Array) -> Array:
     falling = paid - rises[:, None] * np.arange(1, paid.shape[1] + 1)
     # A fall within rounding does not count: a linear cost has none.
     near = np.abs(falling - limits[:, None]) <= _ROUNDED * paid
-    result: Array = np.where(near, limits[:, None], np.maximum(falling, limits[:, None]))
-    return result
+    return np.where(near, limits[:, None], np.maximum(falling, limits[:, None]))
 
 
 def random_costs(table: Array, limits: Array, shares: Array) -> tuple[Array, Array]:

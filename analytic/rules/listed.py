@@ -20,6 +20,7 @@ from analytic.machinery.transforms import mean_time
 from analytic.rules.bound import Bound, Edge, Found, Point, cheapest_within, notes_of
 from scenarios import Scenario
 from scenarios.arrays import Array
+from scenarios.model import present
 
 _ROUNDING = 1e-12
 
@@ -61,8 +62,7 @@ class ListedRules:
     @cached_property
     def keeps(self) -> NDArray[np.bool_]:
         """Whether each rule keeps the bound."""
-        keeps: NDArray[np.bool_] = (self.excess <= 0) & ~np.isnan(self.costs)
-        return keeps
+        return (self.excess <= 0) & ~np.isnan(self.costs)
 
     @cached_property
     def kept(self) -> Array:
@@ -176,8 +176,8 @@ def _counted(scenario: Scenario, rate: Rate, bound: Bound) -> tuple[Array, Array
 
 def _delivered(scenario: Scenario, rate: Rate) -> Array:
     """Pages delivered per unit time under each rule, by robots with exponential access times."""
-    rates = delivery_rates(conditions.fleet_of(scenario))
-    assert rates is not None  # several servers are covered with such robots only
+    # Several servers are covered with such robots only.
+    rates = present(delivery_rates(conditions.fleet_of(scenario)))
     if len(rates) > 1:
         return rate("robots", tuple(rates))
     return rates[0] * rate("robots")

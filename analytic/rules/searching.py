@@ -113,8 +113,7 @@ def threshold_policies(numbers: Sequence[int], levels: int, rows: ArrayLike) -> 
         least = np.searchsorted(before, left, side="right") - 1
         left = left - before[least]
         chosen[level] = least
-    result: Indices = np.array(numbers)[chosen.T]
-    return result
+    return np.array(numbers)[chosen.T]
 
 
 def threshold_row(numbers: Sequence[int], robots: Sequence[int]) -> int:
@@ -153,8 +152,7 @@ def level_policies(numbers: Sequence[int], levels: int, rows: ArrayLike) -> Indi
     """
     weights = len(numbers) ** np.arange(levels)
     chosen = np.asarray(rows)[:, None] // weights % len(numbers)
-    result: Indices = np.array(numbers)[chosen]
-    return result
+    return np.array(numbers)[chosen]
 
 
 class Family(NamedTuple):

@@ -143,8 +143,7 @@ class _Blocks:
     def own(self, level: int) -> Array:
         """Rates within a level, without what comes back from above, and its diagonal."""
         leaving = self.dropped(level) + (self.queue.levels.service_rates[-1] if level else 0.0)
-        rates: Array = self.around - leaving * np.eye(self.size)
-        return rates
+        return self.around - leaving * np.eye(self.size)
 
     def rewards(self, level: int) -> Array:
         """Cost and time."""
@@ -195,5 +194,4 @@ def _gains(blocks: _Blocks, node: _Node) -> Array:
     rates = node.rates[:, there[:, None], there]
     rates += _RESTART * np.diag(np.diag(blocks.own(0))[there])
     rates[:, :, start] = -node.rewards[:, there, 1]
-    gains: Array = np.linalg.solve(rates, -node.rewards[:, there, :1])[:, start, 0]
-    return gains
+    return np.linalg.solve(rates, -node.rewards[:, there, :1])[:, start, 0]

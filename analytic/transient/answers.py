@@ -28,6 +28,7 @@ from analytic.transient.pages import DrawnPages, pages_followed
 from analytic.transient.periodic import one_period, period_of, periodic_start
 from scenarios import Scenario
 from scenarios.arrays import Array
+from scenarios.model import present
 from scenarios.page_groups import only_sums
 from scenarios.timeline import observation_times
 
@@ -123,8 +124,7 @@ def course_of(scenario: Scenario) -> Course:
 
 def _periodic(scenario: Scenario) -> OverTime:
     """One period of the periodic regime."""
-    observe = scenario.run.observe
-    assert observe is not None
+    observe = present(scenario.run.observe)
     period = period_of(scenario)
     times = np.arange(1, period / observe + 2) * observe
     times = times[times <= period]

@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from analytic.index import conditions
+from analytic.index.commits import searchable_at_once
 from analytic.index.conditions import fleet_of
 from analytic.index.formula import Formula, Values, dependent, premise, reason_against
 from analytic.index.page_conditions import (
@@ -121,6 +122,7 @@ def few_joint_phases(scenario: Scenario) -> str | None:
 
 PAGES = (
     has_pages,
+    searchable_at_once,
     no_buffer,
     conditions.no_host_spacing,
     resolved_frequencies,
@@ -145,6 +147,7 @@ _MOST_NUMBERS = 10**7
 
 INDEXED = (
     has_pages,
+    searchable_at_once,
     *QUEUE,
     conditions.one_server,
     conditions.services_alike,

@@ -147,8 +147,7 @@ def _delivery_rates(scenario: Scenario, numbers: Sequence[int]) -> Array:
     means = [mean_access(each.gaps) for each in fleet.classes]
     times = np.array([means[index] for index in fleet.in_order[:most]])
     delivered = (1.0 - fleet.failure_probability) / times
-    totals: Array = np.concatenate([[0.0], np.cumsum(delivered)])[list(numbers)]
-    return totals
+    return np.concatenate([[0.0], np.cumsum(delivered)])[list(numbers)]
 
 
 def _variability(scenario: Scenario, births: Array) -> float:

@@ -82,6 +82,8 @@ _STALENESS = (
     "index_age",
     "weighted_obsolescence",
     "stale_answer_probability",
+    "time_to_refresh",
+    "time_to_refresh_quantile",
 )
 _OF_PAGES = (*_STALENESS, "control_cost")
 
@@ -102,10 +104,12 @@ _ONLY_LOWERED = (
     "weighted_obsolescence",
     "stale_answer_probability",
     "index_age",
+    "time_to_refresh",
+    "time_to_refresh_quantile",
 )
 """An empty buffer and fresh copies lose nothing, keep nobody waiting, and are not out of date."""
 
-_OF_A_PAGE = ("obsolescence_rate", "index_age")
+_OF_A_PAGE = ("obsolescence_rate", "index_age", "time_to_refresh")
 
 
 class WarmUpNeed(NamedTuple):
@@ -469,5 +473,4 @@ class StartShifts:
         return share
 
     def _left(self, needed: Any) -> Array:
-        left: Array = np.clip((np.asarray(needed) - self._warmup) / self._window, 0.0, 1.0)
-        return left
+        return np.clip((np.asarray(needed) - self._warmup) / self._window, 0.0, 1.0)

@@ -16,7 +16,7 @@ from scenarios.page_groups import is_tenth
 from scenarios.rare import share_dispersion
 from scenarios.results import Estimate, Results
 
-_QUANTILES = ("sojourn_quantile", "frontier_delay_quantile")
+_QUANTILES = ("sojourn_quantile", "frontier_delay_quantile", "time_to_refresh_quantile")
 
 _PAGE_RATES = ("arrival_rate", "loss_rate", "throughput")
 
@@ -158,8 +158,7 @@ def _errors_of_shares(
     known = np.where(np.array(samples) > 0, samples, 1.0)
     spread = share_dispersion(np.maximum(seen, 0.0), error, known)
     least = np.sqrt(spread) * np.sqrt(np.maximum(share, 0.0))  # of no share so small that it is 0
-    errors: Array = np.where(least > error, least, error)
-    return errors
+    return np.where(least > error, least, error)
 
 
 def _plain_error(prediction: Prediction, simulated: Estimate) -> float:

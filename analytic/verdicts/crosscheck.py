@@ -69,7 +69,7 @@ _SAME = 1e-9
 _PAGE_MEASURES = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
 """Those by which pages are chosen."""
 
-_OF_PAGES = (*_PAGE_MEASURES, "frontier_delay")
+_OF_PAGES = (*_PAGE_MEASURES, "frontier_delay", "time_to_refresh")
 _OF_NO_RUN = ("recovery_time",)
 """Measures that are predicted, and not estimated: the run may end before."""
 
@@ -435,7 +435,7 @@ def _is_of_one_page(prediction: Prediction) -> bool:
 def _page_of(prediction: Prediction) -> int | None:
     """The page that it is about; None: not a single one."""
     subject = prediction.subject
-    if prediction.measure == "frontier_delay_quantile":
+    if prediction.measure in ("frontier_delay_quantile", "time_to_refresh_quantile"):
         page, _, share = str(subject).partition(" ")
         return int(page) if share else None
     if isinstance(subject, int) and prediction.measure in _OF_PAGES:

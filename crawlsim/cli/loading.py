@@ -58,10 +58,11 @@ def _with_quantiles(scenario: Scenario, shares: Any) -> Scenario:
     keys = {
         "buffer.sojourn_quantiles": scenario.model.queue,
         "robots.accessing.delay_quantiles": scenario.model.frontier,
+        "pages.refresh_quantiles": scenario.pages,
     }
     asked = {key: shares for key, part in keys.items() if part is not None}
     if not asked:
-        reason = "no page waits: there is no [buffer], and pages do not fall due"
+        reason = "there are neither [pages] nor a [buffer]"
         warn(f"{scenario.name}: {ASKED_QUANTILES}: {reason}")
     return scenario.with_(asked) if asked else scenario
 

@@ -58,6 +58,10 @@ waiting_places = 10     # the page that is being indexed not counted
 service = {{ exponential = {{ mean = 0.4 }} }}    # time to index a page
 obsolescence = "never"  # or how long a page waits at most: {{ exponential = {{ mean = 30.0 }} }}
 """,
+    "index": """
+[index]                 # what was indexed can be searched from the next commit on
+commit_interval = 1.0   # {unit} from one commit to the next
+""",
     "clients": """
 [clients]               # users, who query pages by weight
 query_rate = 10.0       # queries per {unit}
@@ -97,7 +101,7 @@ routing = {{ period = [0, 1, 1] }}    # or {{ random = [0.3, 0.7] }}, or "optima
 _ALL = (*_SECTIONS, "due")
 _ALONE = ("page_set", "source", "servers")
 _ACCESSED = ("pages", "page_set")
-_NEEDS = {"clients": "pages", "activation": "buffer", "due": "pages"}
+_NEEDS = {"clients": "pages", "index": "pages", "activation": "buffer", "due": "pages"}
 _FETCHED = ("pages", "buffer")
 
 _RUN = """

@@ -39,6 +39,7 @@ from crawlsim.own_files import IN_MARKUP, IN_TOML, claim, signed, write
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.base import listed
 from scenarios.files import value_text
+from scenarios.model import present
 from scenarios.page_data import page_names
 from scenarios.text import half_width, number, shortened, units, visible
 
@@ -470,8 +471,7 @@ def with_shares_beside(
     shares = changes.get(_KEY)
     if not isinstance(shares, list) or len(shares) <= MOST_LISTED:
         return dict(changes), None
-    assert scenario.pages is not None
-    names = page_names(scenario.pages) or [str(page) for page in range(len(shares))]
+    names = page_names(present(scenario.pages)) or [str(page) for page in range(len(shares))]
     path = claim("--out", out.with_suffix(".frequencies.csv"), force=force)
     text = csv_text(("page", _COLUMN), zip(names, map(repr, shares), strict=True))
     write("--out", path, text.encode(), force=force)

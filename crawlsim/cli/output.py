@@ -292,6 +292,7 @@ def quantile_lines(
     asked = {
         "sojourn_quantile": queue.sojourn_quantiles if queue else (),
         "frontier_delay_quantile": frontier.policy.delay_quantiles if frontier else (),
+        "time_to_refresh_quantile": scenario.pages.refresh_quantiles if scenario.pages else (),
     }
     found = {each.measure for each in predictions}
     missing = (measure for measure, shares in asked.items() if shares and measure not in found)

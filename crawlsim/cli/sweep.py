@@ -71,6 +71,7 @@ from sim.sweep import COLUMNS, Cell, cells, parse_vary, shown
 
 if TYPE_CHECKING:
     from crawlsim.report.drawing import Drawing
+    from crawlsim.report.sweep_figures import SweepRows
 
 _FILES = ("sweep.csv", "differences.csv", "choice.csv", "sweep.svg", "report.html")
 _FOLDED_KEY = 10
@@ -121,15 +122,21 @@ class Swept:
     @cached_property
     def _texts(self) -> list[dict[str, Any]]:
         """The rows with the varied values as a scenario file would write them."""
-        return [{**row, **{key: value_text(row[key]) for key in self.keys}} for row in self.rows]
+        return self._written(self.rows)
+
+    def _written(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**row, **{key: value_text(row[key]) for key in self.keys}} for row in rows]
 
     @cached_property
-    def _between(self) -> list[dict[str, Any]]:
-        """What the formulas give between the cells, with the values as texts too."""
-        if not any(row["predicted"] is not None for row in self.rows):
-            return []
-        rows = formulas_between(self.grid, self._shown)
-        return [{**row, **{key: value_text(row[key]) for key in self.keys}} for row in rows]
+    def _drawn(self) -> SweepRows:
+        """The same, and what the formulas give between the cells."""
+        from crawlsim.report.sweep_figures import SweepRows
+
+        between: list[dict[str, Any]] = []
+        if any(row["predicted"] is not None for row in self.rows):
+            between = self._written(formulas_between(self.grid, self._shown))
+        unit = self.scenario.time_unit
+        return SweepRows(self._texts, self._shown, self.keys, unit, between)
 
     @cached_property
     def _shown(self) -> list[tuple[str, Subject]]:
@@ -168,17 +175,13 @@ class Swept:
         }
         if best and best.choice:
             files["choice.csv"] = csv_text((*self.keys, *CHOICE), best.choice)
-        unit = self.scenario.time_unit
-        files["sweep.svg"] = sweep_picture(self._texts, self._shown, self.keys, unit, self._between)
+        files["sweep.svg"] = sweep_picture(self._drawn)
         files["report.html"] = sweep_html(
             self.scenario,
-            self._texts,
-            self._shown,
-            self.keys,
+            self._drawn,
             best=best.sentence if best else None,
             facts=self._facts() | package_versions(),
             folder=folder,
-            between=self._between,
         )
         return files
 
@@ -186,8 +189,7 @@ class Swept:
         """The figures, with the name of the scenario."""
         from crawlsim.report.pages import sweep_slides
 
-        unit = self.scenario.time_unit
-        for each in sweep_slides(self._texts, self._shown, self.keys, unit, self._between):
+        for each in sweep_slides(self._drawn):
             yield self.scenario.name, each
 
     @staticmethod

@@ -39,6 +39,7 @@ LAWS = (
 NOT_SHOWN = (
     "sojourn_quantile",
     "frontier_delay_quantile",
+    "time_to_refresh_quantile",
     "recovery_time",
     "full_probability",
     "obsolete_rate",

@@ -13,6 +13,7 @@ from analytic.verdicts.crosscheck import Comparison
 from crawlsim.report.drawing import SIMULATED, THEORY, legend_above, panel, plain
 from crawlsim.report.words import with_unit
 from scenarios import Results, Scenario
+from scenarios.model import present
 from scenarios.timeline import Piece
 
 SHOWN = (
@@ -124,10 +125,9 @@ def theory_between(scenario: Scenario) -> OverTime:
     scenario : Scenario
         With `run.observe`.
     """
-    run = scenario.run
-    assert run.observe is not None
-    closer = max(1, round(_CLOSE * run.observe / run.horizon))
-    return course_of(scenario.with_("run.observe", run.observe / closer)).course
+    observe = present(scenario.run.observe)
+    closer = max(1, round(_CLOSE * observe / scenario.run.horizon))
+    return course_of(scenario.with_("run.observe", observe / closer)).course
 
 
 def interventions_in_words(scenario: Scenario) -> str:

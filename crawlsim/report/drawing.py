@@ -232,8 +232,7 @@ def integers(ax: Axes) -> None:
 
 def places_of_many(number: int) -> NDArray[np.int64]:
     """Of many places from 0 on some hundreds, close to one another at the beginning."""
-    places: NDArray[np.int64] = np.unique(np.geomspace(1, number, _MANY).astype(np.int64)) - 1
-    return places
+    return np.unique(np.geomspace(1, number, _MANY).astype(np.int64)) - 1
 
 
 def as_slide(figure: Figure) -> Figure:

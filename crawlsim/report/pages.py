@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from typing import Any
@@ -40,7 +40,7 @@ from crawlsim.report.run_figures import (
     plot_shared_probes,
     plot_spacing_costs,
 )
-from crawlsim.report.sweep_figures import Key, Row, heat_figure, panels_of, sweep_figure, text_of
+from crawlsim.report.sweep_figures import Key, SweepRows, heat_figure, sweep_figure, text_of
 from crawlsim.report.words import (
     ComparisonRow,
     meaning_of,
@@ -391,14 +391,11 @@ def _references(entries: Sequence[Entry]) -> list[tuple[str, str]]:
 
 def sweep_html(
     scenario: Scenario,
-    rows: Sequence[Row],
-    shown: Sequence[Key],
-    keys: Sequence[str],
+    sweep: SweepRows,
     *,
     best: str | None,
     facts: Mapping[str, Any],
     folder: str,
-    between: Sequence[Row] = (),
 ) -> str:
     """The report as one HTML page; the same text for the same input.
 
@@ -406,111 +403,77 @@ def sweep_html(
     ----------
     scenario : Scenario
         Before anything was varied.
-    rows : sequence of mapping
-        Tidy rows of the sweep.
-    shown : sequence of (measure, subject)
-        What is drawn and tabulated, the most important first.
-    keys : sequence of str
-        The varied entries.
+    sweep : SweepRows
     best : str or None
         The best cell in words, where one was asked for.
     facts : mapping name -> value
         What else is needed to repeat it.
     folder : str
         Where the page will lie; paths in the scenario file count from it.
-    between : sequence of mapping
-        As of `sweep_figure`.
     """
-    drawings = sweep_drawings(rows, shown, keys, scenario.time_unit, between)
-    cells = _cells(rows, shown, keys)
+    drawings = sweep_drawings(sweep)
+    cells = _cells(sweep)
+    decisions = numbered_decisions(sweep.rows, sweep.keys)
     return rendered(
         "sweep.html",
         {"number": number},
         scenario=scenario,
-        keys=keys,
-        measures=[with_unit(*key, scenario.time_unit) for key in shown],
+        keys=sweep.keys,
+        measures=[with_unit(*key, sweep.unit) for key in sweep.shown],
         cells=cells[:_MOST_CELLS],
         left_out=max(len(cells) - _MOST_CELLS, 0),
         count=len(cells),
         best=best,
         facts=facts,
         pictures=[(Markup(svg_text(each.ax, each.name)), each.caption) for each in drawings],
-        decisions=[shortened(each, _LONGEST_DECISION) for each in numbered_decisions(rows, keys)],
+        decisions=[shortened(each, _LONGEST_DECISION) for each in decisions],
         file=beginning(dumps(scenario, folder)),
     )
 
 
-def sweep_drawings(
-    rows: Sequence[Row],
-    shown: Sequence[Key],
-    keys: Sequence[str],
-    unit: str,
-    between: Sequence[Row] = (),
-) -> list[Drawing]:
-    """The figures of a sweep: curves, and maps over two entries where there are two.
-
-    Parameters
-    ----------
-    rows, shown, keys, unit, between
-        As of `sweep_figure`.
-    """
-    curves = sweep_figure(rows, shown, keys, unit, between)
-    over = " and ".join(keys[:2])
-    drawn = [
-        (
-            "lines",
-            curves,
-            f"What is shown against {keys[0]}: formulas as lines, simulation as points with 95 % "
-            "intervals.",
-        ),
-        (
-            "heat",
-            heat_figure(rows, shown, keys, unit),
-            f"The estimates over {over}; the least of each map is framed.",
-        ),
-        ("regions", region_figure(rows, keys, unit), f"The best decision over {over}."),
-    ]
-    return [Drawing(name, figure.axes[0], said) for name, figure, said in drawn if figure]
+def sweep_drawings(sweep: SweepRows) -> list[Drawing]:
+    """The figures of a sweep: curves, and maps over two entries where there are two."""
+    return [*_of_measures(sweep), *_of_decisions(sweep)]
 
 
-def sweep_slides(
-    rows: Sequence[Row],
-    shown: Sequence[Key],
-    keys: Sequence[str],
-    unit: str,
-    between: Sequence[Row] = (),
-) -> Iterator[Drawing]:
-    """The figures of a sweep, each measure in one of its own.
-
-    Parameters
-    ----------
-    rows, shown, keys, unit, between
-        As of `sweep_figure`.
-    """
-    for key in panels_of(rows, shown):
+def sweep_slides(sweep: SweepRows) -> Iterator[Drawing]:
+    """The figures of a sweep, each measure in one of its own."""
+    for key in sweep.panels:
         of = name_of(*key).replace("\N{NO-BREAK SPACE}", " ").replace(" ", "-")
-        for each in sweep_drawings(rows, [key], keys, unit, between):
-            if each.name != "regions":
-                yield each._replace(name=f"{of}-{each.name}")
-    if (regions := region_figure(rows, keys, unit)) is not None:
-        yield Drawing(
-            "regions", regions.axes[0], f"The best decision over {' and '.join(keys[:2])}."
-        )
+        for each in _of_measures(replace(sweep, shown=[key])):
+            yield each._replace(name=f"{of}-{each.name}")
+    yield from _of_decisions(sweep)
+
+
+def _of_measures(sweep: SweepRows) -> Iterator[Drawing]:
+    curves = sweep_figure(sweep)
+    caption = f"What is shown against {sweep.keys[0]}: formulas as lines, simulation as points"
+    yield Drawing("lines", curves.axes[0], f"{caption} with 95 % intervals.")
+    if (heat := heat_figure(sweep)) is not None:
+        over = " and ".join(sweep.keys[:2])
+        caption = f"The estimates over {over}; the least of each map is framed."
+        yield Drawing("heat", heat.axes[0], caption)
+
+
+def _of_decisions(sweep: SweepRows) -> Iterator[Drawing]:
+    if (regions := region_figure(sweep.rows, sweep.keys, sweep.unit)) is not None:
+        over = " and ".join(sweep.keys[:2])
+        yield Drawing("regions", regions.axes[0], f"The best decision over {over}.")
 
 
 def _cells(
-    rows: Sequence[Row], shown: Sequence[Key], keys: Sequence[str]
+    sweep: SweepRows,
 ) -> list[tuple[list[str], list[tuple[float, float, float | None]]]]:
     """Of each cell the varied values, and estimate, half-width and prediction of what is shown."""
     cells: dict[tuple[str, ...], dict[Key, tuple[float, float, float | None]]] = {}
-    for row in rows:
-        varied = tuple(text_of(row[key]) for key in keys)
+    for row in sweep.rows:
+        varied = tuple(text_of(row[key]) for key in sweep.keys)
         half = row["high"] - row["estimate"]
         numbers = (row["estimate"], half, row["predicted"])
         cells.setdefault(varied, {})[row["measure"], row["subject"]] = numbers
     nothing = (math.nan, math.nan, None)
     return [
-        (list(varied), [values.get(key, nothing) for key in shown])
+        (list(varied), [values.get(key, nothing) for key in sweep.shown])
         for varied, values in cells.items()
     ]
 

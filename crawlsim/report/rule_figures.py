@@ -16,6 +16,7 @@ from scenarios import Scenario
 from scenarios.activation import Free, Levels, Switching
 from scenarios.arrays import IntArray
 from scenarios.choices import NO_CLASS, active_by_class, choices_of, class_sizes, tables_of
+from scenarios.model import present
 
 NEVER_ASKED = -2
 """Marks a state in which a rule is never asked."""
@@ -50,8 +51,7 @@ def plot_rule(scenario: Scenario, ax: Axes | None = None) -> Axes:
         Where to draw; a new figure otherwise.
     """
     rule = scenario.activation
-    robots = scenario.robots
-    assert robots is not None
+    robots = present(scenario.robots)
     if isinstance(rule, Levels):
         return draw_numbers([("active", rule.robots)], "active robots", ax)
     if isinstance(rule, Free):

@@ -20,11 +20,10 @@ from crawlsim.logs.plan.simulation import SimulatedPlan
 from crawlsim.report.drawing import (
     SIMULATED,
     THEORY,
-    axes_for,
-    dress,
     integers,
     legend_above,
     logarithmic,
+    panel,
     places_of_many,
     svg_text,
 )
@@ -52,8 +51,7 @@ _BADGES = {"pays": "agrees", "does not pay": "disagrees", "unknown": "inconclusi
 
 def plot_rates(schedule: Schedule, ax: Axes | None = None) -> Axes:
     """Change rates of the pages in descending order with 95 % intervals, and the visits of each."""
-    ax = axes_for(ax, _HEIGHT)
-    dress(ax, "pages, those that change most first", "per day")
+    ax = panel(ax, "pages, those that change most first", "per day", _HEIGHT)
     pages = len(schedule.urls)
     shown = places_of_many(pages)
     order = np.argsort(-schedule.estimates.rates, kind="stable")[shown]
@@ -148,8 +146,7 @@ def _limits_of(limits: Limits, some: NDArray[np.int64], scale: float) -> Limits:
 
 def plot_budget(schedule: Schedule, points: Sequence[BudgetPoint], ax: Axes | None = None) -> Axes:
     """Stale share against the budget, of the plan and of uniform visits."""
-    ax = axes_for(ax, _HEIGHT)
-    dress(ax, "visits per day", "stale share (%)")
+    ax = panel(ax, "visits per day", "stale share (%)", _HEIGHT)
     budget = schedule.asked.visits * DAY
     visits = [each.scale * budget for each in points]
     uniform = [100 * each.uniform for each in points]
@@ -173,8 +170,8 @@ def plot_backtest(schedule: Schedule, ax: Axes | None = None) -> Axes:
     """
     if not schedule.windows:
         raise ValueError("the schedule has no back-test to draw")
-    ax = axes_for(ax, _HEIGHT)
-    dress(ax, "year that begins on", f"{COST_IN_WORDS[schedule.asked.objective]} saved (%)")
+    saved = f"{COST_IN_WORDS[schedule.asked.objective]} saved (%)"
+    ax = panel(ax, "year that begins on", saved, _HEIGHT)
     place = np.arange(len(schedule.windows))
     promised = _in_percent([each.promised for each in schedule.windows])
     paid = _in_percent([each.paid for each in schedule.windows])

@@ -166,14 +166,9 @@ def _wrapped(text: str, width: int) -> str:
     return "\n".join(plain(line, width) for line in lines)
 
 
-def sweep_picture(
-    rows: Sequence[Row],
-    shown: Sequence[Key],
-    keys: Sequence[str],
-    unit: str,
-    between: Sequence[Row] = (),
-) -> str:
-    """One SVG file with a panel for each measure that varies over the grid, at most six.
+@dataclass(frozen=True)
+class SweepRows:
+    """What came out of a sweep, as its figures and its page show it.
 
     Parameters
     ----------
@@ -189,23 +184,34 @@ def sweep_picture(
     between : sequence of mapping
         Rows of formulas alone (`crawlsim.ranking.formulas_between`), whose estimates are None.
     """
-    figure = sweep_figure(rows, shown, keys, unit, between)
+
+    rows: Sequence[Row]
+    shown: Sequence[Key]
+    keys: Sequence[str]
+    unit: str
+    between: Sequence[Row] = ()
+
+    @property
+    def panels(self) -> list[Key]:
+        """What is worth a panel: what varies over the grid, and the control cost; at most six."""
+        seen = _estimates(self.rows)
+        varying = [key for key in self.shown if len(seen[key]) > 1 or key[0] == "control_cost"]
+        return (varying or list(self.shown))[:_MOST_PANELS]
+
+
+def sweep_picture(sweep: SweepRows) -> str:
+    """One SVG file with a panel for each measure that varies over the grid, at most six."""
+    figure = sweep_figure(sweep)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + svg_text(figure.axes[0], "sweep") + "\n"
 
 
-def sweep_figure(
-    rows: Sequence[Row],
-    shown: Sequence[Key],
-    keys: Sequence[str],
-    unit: str,
-    between: Sequence[Row] = (),
-) -> Figure:
+def sweep_figure(sweep: SweepRows) -> Figure:
     """The figure of `sweep_picture`: panels, and one legend for all of them below."""
-    panels = panels_of(rows, shown)
-    figure, axes = _grid(len(panels), _WIDTH, _HEIGHT)
-    every = curves_of([*rows, *between], keys)
+    keys, unit = sweep.keys, sweep.unit
+    figure, axes = _grid(len(sweep.panels), _WIDTH, _HEIGHT)
+    every = curves_of([*sweep.rows, *sweep.between], keys)
     curves = every[:_MOST_CURVES]
-    for key, ax in zip(panels, axes, strict=True):
+    for key, ax in zip(sweep.panels, axes, strict=True):
         said = _draw(ax, curves, key, keys[0], unit)
         ax.set_title(_wrapped(said, _ROOM), fontsize=8.5, loc="left", color="#333333")
     if len(curves) > 1:
@@ -218,13 +224,6 @@ def sweep_figure(
     names = ["formula", "simulation, 95 % interval"]
     figure.legend([theory, simulated], names, loc="outside upper left", ncols=2, **_LEGEND)
     return figure
-
-
-def panels_of(rows: Sequence[Row], shown: Sequence[Key]) -> list[Key]:
-    """What is drawn of a sweep: what varies over the grid, at most six measures."""
-    seen = _estimates(rows)
-    varying = [key for key in shown if len(seen[key]) > 1 or key[0] == "control_cost"]
-    return (varying or list(shown))[:_MOST_PANELS]
 
 
 def _grid(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
@@ -460,29 +459,23 @@ def _write_numbers(
         ax.add_patch(Rectangle(corner, 0.96, 0.96, fill=False, edgecolor="#c24a00", linewidth=2))
 
 
-def heat_figure(
-    rows: Sequence[Row], shown: Sequence[Key], keys: Sequence[str], unit: str
-) -> Figure | None:
+def heat_figure(sweep: SweepRows) -> Figure | None:
     """Maps of up to four measures that vary over the first two entries; None for a single entry.
 
     Of further entries the first value is shown, and the title says so.
-
-    Parameters
-    ----------
-    rows, shown, keys, unit
-        As for `sweep_figure`.
     """
+    keys, unit = sweep.keys, sweep.unit
     if len(keys) < 2:
         return None
-    mine = of_first_values(rows, keys)
+    mine = of_first_values(sweep.rows, keys)
     seen = _estimates(mine)
-    varying = [key for key in shown if len(seen.get(key, ())) > 1][:_MOST_MAPS]
+    varying = [key for key in sweep.shown if len(seen.get(key, ())) > 1][:_MOST_MAPS]
     if not varying:
         return None
     figure, axes = _grid(len(varying), _MAP_WIDTH, _MAP_HEIGHT)
     for (measure, subject), ax in zip(varying, axes, strict=True):
         plot_heat_map(mine, measure, keys, ax, unit, subject)
-    say_first_values(figure, rows, keys, unit)
+    say_first_values(figure, sweep.rows, keys, unit)
     return figure
 
 

@@ -34,6 +34,8 @@ CHANGED = {
         "frontier --set 'robots.access_time={erlang={shape=4, mean=1.0}}'"
     ),
     "frontier catching up": "outage-and-catch-up",
+    "frontier time to refresh": "time-to-refresh",
+    "frontier time to refresh, pages that fall due": "frontier",
     "page-sets many pages, first accesses at once": (
         "pages-come-and-go --set page_set.first_access=at-once"
     ),

@@ -267,7 +267,8 @@ def key_pages() -> dict[str, str]:
     for name, keys in sections().items():
         title = "Top of the file" if name == "top" else code(f"[{name}]")
         lead = _lead(name)
-        pages[f"{FOLDER}/{name}"] = page(
+        place = "index-section" if name == "index" else name  # the index of this folder is another
+        pages[f"{FOLDER}/{place}"] = page(
             f"# {title}", *([lead] if lead else []), *map(_section_of, keys)
         )
         rows += [[f"[`{key.path}`](#key-{key.path})", _allowed(key)] for key in keys]

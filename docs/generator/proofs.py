@@ -146,6 +146,8 @@ PLACES = {
         "closed network, quantiles": "frontier.md#quantiles-of-the-wait",
         "other access times": "frontier.md#other-access-times",
         "catching up": "frontier.md#catching-up",
+        "time to refresh": "freshness.md#how-long-a-change-stays-unseen",
+        "time to refresh, pages that fall due": "freshness.md#how-long-a-change-stays-unseen",
     },
     "page-sets": {
         "existing pages": "page-sets.md#pages-that-are-known",

@@ -50,8 +50,7 @@ class Urgency:
 
     def at(self, pages: Indices, slot: int) -> Numbers:
         """Urgencies of some pages in a slot."""
-        values: Numbers = self._code.urgencies(self._kind, self._numbers, self._past, pages, slot)
-        return values
+        return self._code.urgencies(self._kind, self._numbers, self._past, pages, slot)
 
     def block_at(self, first: int) -> int:
         """Slots of the block that begins with a slot.

@@ -10,6 +10,7 @@ from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential, Uniform
+from scenarios.model import present
 from scenarios.sections import PageSize
 from sim import rules
 from sim.compiled_engine.building import largest_batch, law_of_first_phase, new_parts
@@ -22,6 +23,7 @@ from sim.compiled_engine.random_numbers import (
 )
 from sim.compiled_engine.seeding import Streams
 from sim.engine_inputs import (
+    keeps_refresh_times,
     laws_of_robots,
     looks_ahead,
     places_of_robots,
@@ -63,12 +65,10 @@ class Blueprint:
     """
 
     def __init__(self, scenario: Scenario, points: LawPoints | None) -> None:
-        fleet = scenario.model.fleet
-        assert scenario.robots is not None  # only servers and probing do without
-        assert fleet is not None
+        fleet = present(scenario.model.fleet)  # only servers and probing do without
         self.scenario = scenario
         self.points = points
-        self._robots = scenario.robots
+        self._robots = present(scenario.robots)
         self._may_fail = fleet.failing is not None
         self.heard = places_of_robots(scenario)
         self._batch = largest_batch(scenario.robots)
@@ -84,7 +84,9 @@ class Blueprint:
 
     def _find_whether_refreshed(self) -> bool:
         plain = self._robots.host_spacing is None and not self._may_fail
-        plain = plain and self.scenario.model.frontier is None
+        model = self.scenario.model
+        plain = plain and model.frontier is None and model.commits is None
+        plain = plain and not keeps_refresh_times(self.scenario)
         return self.scenario.buffer is None and len(self.heard) == 1 and plain
 
     def _find_whether_queue(self) -> bool:

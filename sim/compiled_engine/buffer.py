@@ -10,7 +10,7 @@ from sim import rules
 from sim.compiled_engine.alarms import add_timer, drop_timer, set_alarm, soonest
 from sim.compiled_engine.chain import chain_of, keep_chain, with_newest, without
 from sim.compiled_engine.jit import at, inner
-from sim.compiled_engine.pages import index_copy, renew
+from sim.compiled_engine.pages import index_copy
 from sim.compiled_engine.service import TIMER, free_server, slot_of_server, start_service, take
 from sim.compiled_engine.world import NONE, Buffer, Laws, Service, World
 
@@ -167,7 +167,6 @@ def complete_service(world: World, service: Any, now: float) -> None:
     served = items[slot_of_server(buffer, server)]
     end(buffer, rules.SERVED, now - served.entered)
     if world.pages.state.known:
-        renew(world.pages, now, served)
         index_copy(world.pages, now, served)
     change_level(buffer, now, -1)
     if state.oldest == NONE:

@@ -24,12 +24,14 @@ from scenarios.page_data import (
     page_service_times,
     page_weights,
 )
+from scenarios.page_groups import only_sums
 from scenarios.sections import PageSize
 from scenarios.sections import Robots as RobotsSection
 from sim import rules
 from sim.compiled_engine.alarms import new_alarms, new_timers
 from sim.compiled_engine.frontier import Frontier, new_frontier
 from sim.compiled_engine.host_spacing import Hosts, new_hosts
+from sim.compiled_engine.kept_times import new_kept_times
 from sim.compiled_engine.records import record
 from sim.compiled_engine.world import (
     DUE,
@@ -55,6 +57,7 @@ from sim.engine_inputs import (
     horizon_octave,
     joint_events,
     keeps_delays,
+    keeps_refresh_times,
     limits_over_time,
     mean_times,
     modes_in_use,
@@ -76,14 +79,21 @@ from sim.speeds import Speed, speed_over_time
 
 _REFRESHED = [
     ("stale_from", np.float64),
+    ("unseen_from", np.float64),
     ("mean_change", np.float64),
     ("stale_time", np.float64),
     ("deliveries", np.int64),
+    ("refreshes", np.int64),
+    ("refresh_time", np.float64),
 ]
 _REFRESHED_PAGE = np.dtype(_REFRESHED)
 """A page whose copies go straight to the index, one after the other."""
 
 _PAGE = np.dtype([*_REFRESHED, ("next_change", np.float64), ("newest", np.int64)])
+
+_UNCOMMITTED = np.dtype(
+    [("until", np.float64), ("stale_from", np.float64), ("delivered", np.float64)]
+)
 
 _AGE = np.dtype([("delivered", np.float64), ("since", np.float64), ("time", np.float64)])
 
@@ -270,7 +280,17 @@ def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
     age = np.zeros(len(rates) if scenario.buffer else 0, _AGE)
     state = record(known=section is not None, copies=0, used=0, window_start=0.0)
     views = page.view(np.recarray), age.view(np.recarray)
-    return Pages(state, *views, np.zeros(0, dtype=np.int64))
+    most = 2 * len(rates) + largest_batch(scenario.robots)  # with a commit, all of them
+    times = new_kept_times(keeps_refresh_times(scenario), most, not only_sums(scenario))
+    return Pages(state, *views, np.zeros(0, dtype=np.int64), *_commits(scenario), times)
+
+
+def _commits(scenario: Scenario) -> tuple[Any, Any]:
+    """Before the phase of the commits is drawn and any copy is indexed."""
+    commits, section = scenario.model.commits, scenario.pages
+    uncommitted = np.recarray(section.count if commits and section else 0, _UNCOMMITTED)
+    uncommitted.until = np.inf
+    return record(interval=commits.interval if commits else 0.0, phase=0.0), uncommitted
 
 
 def _robots(scenario: Scenario, heard: Mapping[int, int]) -> Robots:

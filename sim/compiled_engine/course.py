@@ -10,6 +10,7 @@ from sim import rules
 from sim.compiled_engine.buffer import change_level
 from sim.compiled_engine.frontier import Frontier
 from sim.compiled_engine.jit import inner
+from sim.compiled_engine.pages import is_stale
 from sim.compiled_engine.robots import dispatch, follow_level
 from sim.compiled_engine.world import JOINT, SWITCHED, Course, World
 
@@ -43,7 +44,7 @@ def observe(world: World, course: Course | None, now: float) -> None:
     followed = course.stale.shape[1]
     weight = 0.0
     for page in range(len(world.pages.page)):
-        if world.pages.page[page].stale_from <= now:
+        if is_stale(world.pages, page, now):
             weight += course.weights[page]
             if followed > 0:
                 course.stale[index, page] = True

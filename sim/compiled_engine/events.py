@@ -28,10 +28,18 @@ from sim.compiled_engine.frontier import (
     earlier_of_frontier,
     end_warmup_of_frontier,
     finish_frontier,
-    has_room,
+    has_room_for_delays,
 )
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
-from sim.compiled_engine.pages import change_after, close, end_warmup_of_pages, grow_older
+from sim.compiled_engine.kept_times import has_room
+from sim.compiled_engine.pages import (
+    change_after,
+    close,
+    commit,
+    end_warmup_of_pages,
+    grow_older,
+    is_stale,
+)
 from sim.compiled_engine.robots import (
     arrive,
     await_event,
@@ -82,6 +90,7 @@ def begin_changes(world: World, change: Any) -> None:
         page = world.pages.page[index]
         page.next_change = change_after(world.course, change, 0.0, page.mean_change)
         page.stale_from = page.next_change
+        page.unseen_from = page.next_change
 
 
 @loop
@@ -146,7 +155,8 @@ def has_numbers(world: World) -> bool:
     left = len(world.pages.sequence) - world.pages.state.used
     used_up = world.access.used_up[0] or world.indexing.used_up[0]
     polite = world.robots.state.kind == POLITE
-    lacks = used_up or not has_room(world.frontier)
+    is_full = not (has_room(world.pages.refresh_times) and has_room_for_delays(world.frontier))
+    lacks = used_up or is_full
     return not lacks and left >= (rules.LOOKAHEAD if polite else len(world.buffer.load))
 
 
@@ -235,7 +245,7 @@ def answer(world: World, query: Any, now: float) -> None:
     clients = world.clients
     page = rules.pick_of_many(clients.cumulative, query.random())
     clients.state.queries += 1
-    if world.pages.page[page].stale_from <= now:
+    if is_stale(world.pages, page, now):
         clients.state.stale += 1
     gap = rules.draw_exponential(query, clients.state.mean_gap)
     clients.state.next = next_query(world.course, now, gap)
@@ -268,6 +278,7 @@ def finish(world: World) -> None:
     count_robots(world, world.course, now)
     finish_frontier(world.frontier, now)
     for index in range(len(world.pages.page)):
+        commit(world.pages, index, now)
         close(world.pages, world.pages.page[index], now)
     for index in range(len(world.pages.age)):
         grow_older(world.pages.age[index], now)

@@ -10,9 +10,9 @@ from sim import rules
 from sim.compiled_engine.alarms import Alarms, compete, first_alarm, new_alarms, set_alarm, soonest
 from sim.compiled_engine.host_spacing import LAST, NOT_WAITING, Hosts, release, start
 from sim.compiled_engine.jit import inner
+from sim.compiled_engine.kept_times import KeptTimes, has_room, keep_time, new_kept_times
 from sim.compiled_engine.records import record
 from sim.engine_inputs import DueRules
-from sim.sojourn_times import TimeCounter
 from sim.tally import FrontierTally
 
 _PAGE = np.dtype(
@@ -26,11 +26,6 @@ _PAGE = np.dtype(
 )
 
 _FOLLOWED = np.dtype([("started", np.int64), ("delay", np.float64)])
-
-_DELAY = np.dtype([("row", np.int64), ("time", np.float64)])
-
-_AT_ONCE = 2**14
-"""Delays that lie ready to be put into bins."""
 
 
 class Frontier(NamedTuple):
@@ -49,9 +44,8 @@ class Frontier(NamedTuple):
         when its access `began`.
     followed : record array, shape (pages,)
         What is counted of each; no entries where pages are many.
-    delays : record array, shape (n,)
-        The first `kept` are the last delays of accesses, with the page where each is followed; no
-        entries where their quantiles are not asked for.
+    delays : KeptTimes
+        Of the last accesses.
     line : ndarray of int, shape (pages,)
         The first `waiting` of them wait, in the order in which they fell due; no entries where the
         first is always taken: they then stand in the lines of their hosts.
@@ -64,7 +58,7 @@ class Frontier(NamedTuple):
     calendar: Alarms
     page: Any
     followed: Any
-    delays: Any
+    delays: KeptTimes
     line: Any
     timed_out: Any
 
@@ -94,13 +88,11 @@ def new_frontier(
             catch_up=np.inf,
             waiting_time=0.0,
             busy_time=0.0,
-            kept=0,
-            counts=False,
         ),
         calendar=new_alarms(len(intervals)),
         page=page,
         followed=np.zeros(followed, _FOLLOWED).view(np.recarray),
-        delays=np.zeros((_AT_ONCE + robots) * keeps_delays, _DELAY).view(np.recarray),
+        delays=new_kept_times(keeps_delays, robots, followed > 0),
         line=np.zeros(len(intervals) * (given.order != rules.FIRST_DUE), dtype=np.int64),
         timed_out=np.zeros(robots, dtype=np.bool_),
     )
@@ -124,18 +116,10 @@ def frontier_tally(frontier: Frontier) -> FrontierTally:
     )
 
 
-def count_delays(frontier: Frontier, counter: TimeCounter) -> None:
-    """Put the delays into their bins that lie ready."""
-    ready = frontier.delays[: frontier.state.kept]
-    if len(ready):
-        counter.add_all(ready.row, np.ascontiguousarray(ready.time))
-        frontier.state.kept = 0
-
-
 @inner
-def has_room(frontier: Frontier | None) -> bool:
+def has_room_for_delays(frontier: Frontier | None) -> bool:
     """Whether there is room for the delays of the accesses that begin at any event."""
-    return frontier is None or frontier.state.kept < _AT_ONCE
+    return frontier is None or has_room(frontier.delays)
 
 
 @inner
@@ -196,20 +180,9 @@ def take_due(frontier: Frontier, hosts: Hosts, now: float) -> int:
     if len(frontier.followed) > 0:
         frontier.followed[page].started += 1
         frontier.followed[page].delay += delay
-    keep_delay(frontier, page, delay)
+    keep_time(frontier.delays, page, delay)
     start(hosts, now, page)
     return page
-
-
-@inner
-def keep_delay(frontier: Frontier, page: int, delay: float) -> None:
-    """Where quantiles are asked for, a delay after the warm-up is kept."""
-    state = frontier.state
-    if len(frontier.delays) > 0 and state.counts:
-        entry = frontier.delays[state.kept]
-        entry.row = page if len(frontier.followed) > 0 else 0
-        entry.time = delay
-        state.kept += 1
 
 
 @inner
@@ -297,7 +270,7 @@ def end_warmup_of_frontier(frontier: Frontier | None, now: float) -> None:
         return
     state = frontier.state
     state.since = now
-    state.counts = True
+    frontier.delays.state.counts = True
     state.waiting_at_start = state.waiting
     state.fell_due = state.started = 0
     state.delay = state.waiting_time = state.busy_time = 0.0

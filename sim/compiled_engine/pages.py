@@ -8,6 +8,7 @@ import numpy as np
 
 from sim import rules
 from sim.compiled_engine.jit import inner
+from sim.compiled_engine.kept_times import keep_time
 from sim.compiled_engine.speeds import next_change
 from sim.compiled_engine.world import Course, Pages, World
 
@@ -36,6 +37,7 @@ def deliver_copy(world: World, change: Any, now: float, index: int, load: Any) -
     load.page = index
     load.number = pages.state.copies
     load.stale_from = page.next_change
+    load.entered = now
     pages.state.copies += 1
 
 
@@ -54,9 +56,52 @@ def index_copy(pages: Pages, now: float, copy: Any) -> None:
     if copy.number < page.newest:
         return
     page.newest = copy.number
-    if copy.stale_from > now:
+    if len(pages.uncommitted) == 0:
+        make_searchable(pages, copy.page, now, copy.stale_from, copy.entered)
+    else:
+        commit(pages, copy.page, now)
+        waiting = pages.uncommitted[copy.page]
+        commits = pages.commits
+        waiting.until = rules.next_commit(now, commits.interval, commits.phase)
+        waiting.stale_from = copy.stale_from
+        waiting.delivered = copy.entered
+
+
+@inner
+def commit(pages: Pages, index: int, now: float) -> None:
+    """Make up for a commit that has been since a copy of the page was indexed."""
+    if len(pages.uncommitted) == 0:
+        return
+    waiting = pages.uncommitted[index]
+    if waiting.until <= now:
+        make_searchable(pages, index, waiting.until, waiting.stale_from, waiting.delivered)
+        waiting.until = np.inf
+
+
+@inner
+def make_searchable(
+    pages: Pages, index: int, now: float, stale_from: float, delivered: float
+) -> None:
+    """A copy that is out of date by now leaves the page as stale as it was."""
+    page = pages.page[index]
+    if len(pages.age) > 0:
+        grow_older(pages.age[index], now)
+        pages.age[index].delivered = delivered
+    if rules.holds_change(stale_from, delivered, page.unseen_from):
+        page.refreshes += 1
+        page.refresh_time += now - page.unseen_from
+        keep_time(pages.refresh_times, index, now - page.unseen_from)
+        page.unseen_from = stale_from
+    if stale_from > now:
         close(pages, page, now)
-        page.stale_from = copy.stale_from
+        page.stale_from = stale_from
+
+
+@inner
+def is_stale(pages: Pages, index: int, now: float) -> bool:
+    """Whether the copy of a page in the index is out of date."""
+    commit(pages, index, now)
+    return pages.page[index].stale_from <= now
 
 
 @inner
@@ -64,15 +109,6 @@ def grow_older(age: Any, now: float) -> None:
     """Count the ages of a copy in the index up to now; the first is as if delivered at 0."""
     age.time += (now - age.since) * ((now + age.since) / 2.0 - age.delivered)
     age.since = now
-
-
-@inner
-def renew(pages: Pages, now: float, copy: Any) -> None:
-    """A copy from the buffer is about to be indexed: unless it is an older one, ages drop."""
-    if copy.number >= pages.page[copy.page].newest:
-        age = pages.age[copy.page]
-        grow_older(age, now)
-        age.delivered = copy.entered
 
 
 @inner
@@ -85,10 +121,14 @@ def close(pages: Pages, page: Any, now: float) -> None:
 @inner
 def end_warmup_of_pages(pages: Pages, now: float) -> None:
     """Forget what was counted so far: the warm-up is over."""
-    pages.state.window_start = now
     for index in range(len(pages.page)):
+        commit(pages, index, now)
         pages.page[index].deliveries = 0
         pages.page[index].stale_time = 0.0
+        pages.page[index].refreshes = 0
+        pages.page[index].refresh_time = 0.0
+    pages.state.window_start = now
+    pages.refresh_times.state.counts = True
     for index in range(len(pages.age)):
         pages.age[index].since = now
         pages.age[index].time = 0.0

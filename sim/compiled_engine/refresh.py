@@ -140,6 +140,8 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
                 page.stale_time += (now - counted_from) * refreshed
                 next_stale = next_change * refreshed
                 page.stale_from = next_stale if next_stale > stale_from else stale_from
+            page.refreshes += refreshed
+            page.refresh_time += now - stale_from if refreshed else 0.0
             changes += changed
             carried = sequence[used]
             end = now + access.drawn[taken]

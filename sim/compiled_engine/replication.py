@@ -12,11 +12,13 @@ from scenarios import Scenario
 from scenarios.activation import Free, Switching
 from scenarios.choices import tells_classes_apart
 from scenarios.law_points import LawPoints
+from scenarios.model import present
 from sim import rules
 from sim.compiled_engine.blueprint import blueprint_of
 from sim.compiled_engine.building import begin_in_phase, copied, new_pages
 from sim.compiled_engine.events import advance
-from sim.compiled_engine.frontier import count_delays, frontier_tally
+from sim.compiled_engine.frontier import frontier_tally
+from sim.compiled_engine.kept_times import count_times
 from sim.compiled_engine.many_robots import new_many_robots
 from sim.compiled_engine.queue import advance_queue
 from sim.compiled_engine.random_numbers import pages_ahead
@@ -24,7 +26,14 @@ from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.world import Buffer, Course, World
 from sim.draws import drawn_phase
-from sim.engine_inputs import end_of_run, first_due, horizon_octave, keeps_delays
+from sim.engine_inputs import (
+    end_of_run,
+    first_commit,
+    first_due,
+    horizon_octave,
+    keeps_delays,
+    keeps_refresh_times,
+)
 from sim.environment import Path, draw_path
 from sim.law_counter import laws_tally
 from sim.sojourn_times import TimeCounter, sojourns_tally
@@ -81,7 +90,12 @@ class Replication:
         if self._world.frontier is not None:
             due = first_due(scenario, self._streams.stream("due"))
             self._world.frontier.calendar.time[: len(due)] = due
+        commits = scenario.model.commits
+        if commits is not None:
+            first = first_commit(commits, self._streams.stream("commit"))
+            self._world.pages.commits.phase = first
         self._delays = TimeCounter(horizon_octave(scenario))
+        self._refresh_times = TimeCounter(horizon_octave(scenario))
         if robots is not None and robots.deliveries is not None:
             phase = drawn_phase(self._blueprint.law_of_first_phase, self._delivery)
             begin_in_phase(self._world.robots, phase)
@@ -97,8 +111,7 @@ class Replication:
         else:
             self._run(advance, self._change, self._query, self._delivery, self._service)
         tally = self._tally()
-        assert self._scenario.robots is not None
-        tally.check(self._scenario.run.horizon, self._scenario.robots.available)
+        tally.check(self._scenario.run.horizon, present(self._scenario.robots).available)
         self._access.release()
         self._indexing.release()
         return tally
@@ -125,9 +138,10 @@ class Replication:
         """Fill up all blocks of numbers."""
         self._access.refill()
         self._indexing.refill()
-        if self._world.frontier is not None:
-            count_delays(self._world.frontier, self._delays)
         pages = self._world.pages
+        count_times(pages.refresh_times, self._refresh_times)
+        if self._world.frontier is not None:
+            count_times(self._world.frontier.delays, self._delays)
         sequence, pages.state.used = self._sequence.after(pages.sequence, pages.state.used)
         if sequence is not pages.sequence:
             self._world = self._world._replace(pages=pages._replace(sequence=sequence))
@@ -138,7 +152,8 @@ class Replication:
         window = end_of_run(scenario) - scenario.run.warmup
         queries, page, age = world.clients.state, world.pages.page, world.pages.age
         clients = ClientsTally(int(queries.queries), int(queries.stale))
-        pages = PagesTally(np.array(page.deliveries), np.array(page.stale_time))
+        counted = (page.deliveries, page.stale_time, page.refreshes, page.refresh_time)
+        pages = PagesTally(*map(np.array, counted))
         observed = scenario.run.observe is not None
         return Tally(
             window=window,
@@ -151,6 +166,7 @@ class Replication:
             clients=clients if scenario.clients else None,
             sojourns=_sojourns_tally(world.buffer) if scenario.buffer else None,
             delays=self._delays_tally(),
+            refresh_times=self._refresh_times_tally(),
             laws=self._laws_tally(),
             course=_course_tally(world.course) if world.course is not None and observed else None,
         )
@@ -159,8 +175,14 @@ class Replication:
         frontier = self._world.frontier
         if frontier is None or not keeps_delays(self._scenario):
             return None
-        count_delays(frontier, self._delays)
+        count_times(frontier.delays, self._delays)
         return self._delays.tally()
+
+    def _refresh_times_tally(self) -> TimesTally | None:
+        if not keeps_refresh_times(self._scenario):
+            return None
+        count_times(self._world.pages.refresh_times, self._refresh_times)
+        return self._refresh_times.tally()
 
     def _laws_tally(self) -> LawsTally | None:
         points = self._blueprint.points

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from sim.compiled_engine.alarms import Alarms, Timers
 from sim.compiled_engine.frontier import Frontier
 from sim.compiled_engine.host_spacing import Hosts
+from sim.compiled_engine.kept_times import KeptTimes
 from sim.environment import Path
 from sim.speeds import Speed
 
@@ -139,12 +140,23 @@ class Pages(NamedTuple):
         Of the copies in the index; no entries without a buffer.
     sequence : ndarray of int, shape (block,)
         The pages to access next, in their order.
+    commits : record
+        `interval` from one commit of the index to the next, and the `phase` of the first.
+    uncommitted : record array, shape (pages,)
+        Of the newest copy that was indexed since the last commit, where there is one: `until` when
+        it cannot be searched (inf: there is none), from when on it is out of date (`stale_from`),
+        and when it was `delivered`. No entries where copies can be searched at once.
+    refresh_times : KeptTimes
+        How long the last changes had to wait until they could be searched.
     """
 
     state: Any
     page: Any
     age: Any
     sequence: Any
+    commits: Any
+    uncommitted: Any
+    refresh_times: KeptTimes
 
 
 class Robots(NamedTuple):

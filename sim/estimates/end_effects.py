@@ -157,8 +157,7 @@ def _of_pages(
 def _of_staleness(expected: Array, uneven: Array | float, changes: Array) -> Array:
     """Of the shares of time that pages are out of date, from expected accesses and changes."""
     events = expected + changes
-    shift: Array = np.where(events > 0, (1.0 + uneven) / events, 0.0)
-    return shift
+    return np.where(events > 0, (1.0 + uneven) / events, 0.0)
 
 
 class _Summed(NamedTuple):

@@ -84,8 +84,7 @@ def _rarer(measure: str, estimate: Array) -> Array:
     """The share of the event or of its complement, whichever happened less often."""
     if not MEASURES[measure].is_fraction:
         return estimate
-    rarer: Array = np.where(estimate > _HALF, 1.0 - estimate, estimate)
-    return rarer
+    return np.where(estimate > _HALF, 1.0 - estimate, estimate)
 
 
 def _wilson(measure: str, estimate: Array, reach: Array) -> tuple[Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, without_variance
 from scenarios.measures import MEASURES, Subject
 from scenarios.model import Never, Queue
+from scenarios.page_data import change_rates
 from scenarios.page_groups import (
     QUANTILES,
     followed_pages,
@@ -56,12 +58,16 @@ def measures_of(totals: Totals, scenario: Scenario) -> Values:
         if scenario.costs.model_fields_set:
             run["costs"] = SimpleNamespace(paid=partial(_control_cost, values, totals, scenario))
         for measure in MEASURES.values():
-            for part in measure.values.keys() & run.keys():
-                counted = measure.values[part](run[part])
-                if counted is not None:
-                    values[measure.name] = _by_subject(counted)
+            found = [measure.values[part](run[part]) for part in measure.values if part in run]
+            counted = [_by_subject(each) for each in found if each is not None]
+            if counted:
+                subjects, columns = zip(*counted, strict=True)
+                values[measure.name] = [*chain(*subjects)], np.hstack(columns)
         for name in infinite.keys() & values.keys():
             _leave_out(values, name, infinite[name].subjects)
+        if "time_to_refresh" in values and scenario.pages is not None:
+            never = np.flatnonzero(change_rates(scenario.pages) == 0)
+            _leave_out(values, "time_to_refresh", never.tolist())
     return values
 
 
@@ -79,9 +85,11 @@ def left_out_of(totals: Totals, scenario: Scenario) -> Values:
 def _leave_out(values: Values, name: str, without: Sequence[Subject] | None) -> None:
     """Leave out some subjects of a measure; None: all of them."""
     subjects, columns = values.pop(name)
-    kept = [] if without is None else [n for n, each in enumerate(subjects) if each not in without]
+    left_out = set(subjects if without is None else without)
+    kept = [place for place, each in enumerate(subjects) if each not in left_out]
     if kept:
-        values[name] = [subjects[n] for n in kept], columns[:, kept]
+        # Sums over replications depend on the layout by a last bit.
+        values[name] = [subjects[n] for n in kept], np.ascontiguousarray(columns[:, kept])
 
 
 def _by_subject(values: Any) -> tuple[Sequence[Subject], Array]:
@@ -137,13 +145,17 @@ def single_pages(totals: Totals, part: str) -> SimpleNamespace:
     return counted
 
 
+_OF_SINGLE_PAGES = ("stale_shares", "crawl_rates", "crawl_frequencies", "ages")
+
+
 def _of_page_sums(part: Part, window: Array, pages: Pages) -> SimpleNamespace:
     """Sums over all pages and, of many, those of each group, some single pages, and quantiles."""
     sums = SimpleNamespace(
         window=window,
         weighted_stale_time=part["weighted_stale_time"],
-        **dict.fromkeys(("stale_shares", "crawl_rates", "crawl_frequencies", "ages")),
+        **dict.fromkeys(_OF_SINGLE_PAGES),
         weighted_shares={},
+        times_to_refresh={None: part["refresh_time"] / part["refreshes"]},
     )
     if not part["group_stale_time"].shape[1]:
         return sums
@@ -173,6 +185,10 @@ def _of_page_sums(part: Part, window: Array, pages: Pages) -> SimpleNamespace:
     sums.crawl_frequencies = by_subject(
         part["group_deliveries"] / accesses, part["followed_deliveries"] / accesses
     )
+    sums.times_to_refresh |= by_subject(
+        part["group_refresh_time"] / part["group_refreshes"],
+        part["followed_refresh_time"] / part["followed_refreshes"],
+    )
     if part["group_age_time"].shape[1]:
         sums.ages = by_subject(
             part["group_age_time"] / sizes / time,
@@ -187,10 +203,7 @@ def _catch_up(part: Part, window: Array, scenario: Scenario) -> Array | None:
     if due_rules(scenario).ended == np.inf:
         return None
     replications = np.round(window / scenario.run.window)
-    mean: Array = np.where(
-        part["caught_up"] == replications, part["catch_up"] / replications, np.nan
-    )
-    return mean
+    return np.where(part["caught_up"] == replications, part["catch_up"] / replications, np.nan)
 
 
 def _of_buffer(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace:
@@ -228,8 +241,7 @@ def _idle_shares(levels: Array, level_shares: Array, queue: Queue | None) -> Arr
     """Share of the servers without a page; None where the scenario does not speak of servers."""
     if queue is None or not queue.servers_named:
         return None
-    idle: Array = level_shares @ (np.maximum(queue.servers - levels, 0.0) / queue.servers)
-    return idle
+    return level_shares @ (np.maximum(queue.servers - levels, 0.0) / queue.servers)
 
 
 def pages_ended(part: Part) -> Array:
@@ -274,8 +286,7 @@ def _routing_cost(part: Part, section: Servers) -> dict[Subject, Array] | None:
 
 def packets_ended(part: Part) -> Array:
     """Packets lost or served in the window, by server."""
-    ended: Array = part["lost"] + part["served"]
-    return ended
+    return part["lost"] + part["served"]
 
 
 def _control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
@@ -283,8 +294,7 @@ def _control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
 
     def measured(measure: str, subject: Subject = None) -> Array:
         subjects, columns = values[measure]
-        column: Array = columns[:, subjects.index(subject)]
-        return column
+        return columns[:, subjects.index(subject)]
 
     terms = {}
     if "servers" in totals.parts:

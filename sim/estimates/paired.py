@@ -42,8 +42,7 @@ class Estimated:
     def pseudo_values(self) -> Array:
         """The jackknife's value of each replication: their mean is the jackknife's estimate."""
         count = len(self.leave_one_out)
-        values: Array = count * self.estimate - (count - 1) * self.leave_one_out
-        return values
+        return count * self.estimate - (count - 1) * self.leave_one_out
 
 
 @dataclass(frozen=True, slots=True)

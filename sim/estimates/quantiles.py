@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from scenarios import Scenario
 from scenarios.model import present
+from scenarios.page_groups import only_sums
 from scenarios.results import Columns
 from sim import rules
 from sim.estimates.jackknife import jackknife_error, t_quantile
 from sim.sojourn_times import bin_edges, summed
-from sim.tally import Tally
+from sim.tally import Tally, TimesTally
 
 _FATES = {
     "served": (rules.SERVED,),
@@ -114,15 +115,24 @@ def quantile_columns(
     estimates, replications, leave_one_out : Columns
         Classes without pages are left out, and pages without an access.
     """
-    queue, frontier = scenario.model.queue, scenario.model.frontier
+    queue, frontier, section = scenario.model.queue, scenario.model.frontier, scenario.pages
     if queue is not None and queue.sojourn_quantiles:
         sources = [(f"{name} ", partial(_times_of, name=name)) for name in _classes(tallies)]
         yield from _columns("sojourn_quantile", tallies, sources, queue.sojourn_quantiles)
     if frontier is not None and frontier.policy.delay_quantiles:
-        pages = [(f"{page} ", partial(_delays, page=page)) for page in _accessed(tallies)]
-        of_all = ("", partial(_delays, page=None))
+        pages = len(present(tallies[0].frontier).page_started)
         shares = frontier.policy.delay_quantiles
-        yield from _columns("frontier_delay_quantile", tallies, [of_all, *pages], shares)
+        yield from _columns("frontier_delay_quantile", tallies, _by_page("delays", pages), shares)
+    if section is not None and section.refresh_quantiles:
+        of_pages = _by_page("refresh_times", 0 if only_sums(scenario) else section.count)
+        shares = section.refresh_quantiles
+        yield from _columns("time_to_refresh_quantile", tallies, of_pages, shares)
+
+
+def _by_page(part: str, pages: int) -> list[tuple[str, Callable[[Sequence[Tally]], Times]]]:
+    """The times of all pages, and of each where they have rows."""
+    each = [(f"{page} ", partial(_of_page, part=part, page=page)) for page in range(pages)]
+    return [("", partial(_of_page, part=part, page=None)), *each]
 
 
 def _columns(
@@ -168,29 +178,24 @@ def _times_of(tallies: Sequence[Tally], name: str) -> Times:
     return _in_all(octave, parts, refused)
 
 
-def _delays(tallies: Sequence[Tally], page: int | None) -> Times:
-    """Those of the accesses to one page, or to all, in some replications together.
+def _of_page(tallies: Sequence[Tally], part: str, page: int | None) -> Times:
+    """Those of one page, or of all, in some replications together.
 
-    What is in the first bin is a rounding error of a delay of 0.
+    What is in the first bin is a rounding error of a time of 0.
     """
     parts = []
     at_once = 0
     for tally in tallies:
-        delays = present(tally.delays)
+        times: TimesTally = getattr(tally, part)
         if page is None:
-            bins, accesses = summed([(delays.bins % rules.TIME_BINS, delays.counts)])
+            bins, counts = summed([(times.bins % rules.TIME_BINS, times.counts)])
         else:
-            bins, accesses = delays.of_row(page)
+            bins, counts = times.of_row(page)
         zeros = int(len(bins) > 0 and bins[0] == 0)
-        at_once += int(accesses[:zeros].sum())
-        parts.append((bins[zeros:], accesses[zeros:]))
-        octave = delays.octave
+        at_once += int(counts[:zeros].sum())
+        parts.append((bins[zeros:], counts[zeros:]))
+        octave = times.octave
     return _in_all(octave, parts, at_once)
-
-
-def _accessed(tallies: Sequence[Tally]) -> range:
-    """The pages whose own delays are kept."""
-    return range(len(present(tallies[0].frontier).page_started))
 
 
 def _in_all(octave: int, parts: Iterable[Bins], refused: int) -> Times:

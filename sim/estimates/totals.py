@@ -15,7 +15,7 @@ from sim.tally import Tally
 Part = Mapping[str, Array]
 """The fields of one part of the tallies, each with one entry per replication in front."""
 
-_APART = ("sojourns", "delays", "laws", "course")
+_APART = ("sojourns", "delays", "refresh_times", "laws", "course")
 """Parts that are not sums, and are read elsewhere."""
 
 Values = dict[str, tuple[Sequence[Subject], Array]]

@@ -24,7 +24,7 @@ from crawlsim import ranking
 from crawlsim.cli import sweep_cells
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.sweep_cells import CellFiles, decisions, identity_of, simulate_as_asked
-from crawlsim.report.sweep_figures import heat_figure, plot_heat_map
+from crawlsim.report.sweep_figures import SweepRows, heat_figure, plot_heat_map
 from scenarios import ScenarioError, dumps
 from sim.estimates.paired import Estimated, best_of, paired_difference
 from sim.sweep import cells as grid_of
@@ -569,7 +569,7 @@ def test_the_title_of_a_heat_map_keeps_the_value() -> None:
         for x in (1, 2)
         for y in (1, 2)
     ]
-    figure = heat_figure(rows, [("throughput", None)], keys, "time unit")
+    figure = heat_figure(SweepRows(rows, [("throughput", None)], keys, "time unit"))
     assert figure is not None
     title = figure.get_suptitle()
     assert "mean service time of a page (time unit): 0.657" in title

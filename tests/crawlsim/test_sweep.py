@@ -23,7 +23,13 @@ from analytic import exact_values
 from analytic.machinery.refusal import NoAnswerError
 from crawlsim.cli import main
 from crawlsim.ranking import formulas_between
-from crawlsim.report.sweep_figures import curves_of, plot_heat_map, plot_sweep, sweep_figure
+from crawlsim.report.sweep_figures import (
+    SweepRows,
+    curves_of,
+    plot_heat_map,
+    plot_sweep,
+    sweep_figure,
+)
 from crawlsim.report.words import of_entry
 from scenarios import Scenario, ScenarioError, dumps, load, schema
 from scenarios.files import parse_value, value_text
@@ -257,7 +263,7 @@ def line_through(ax: Axes) -> list[list[float]]:
 def test_theory_between_the_cells_makes_the_line_and_is_no_polyline_without() -> None:
     rows = [row("1", 0.5, 0.51), row("4", 0.7, 0.69)]
     between = [{**row("2.5", 0.0, 0.66), "estimate": None, "low": None, "high": None}]
-    figure = sweep_figure(rows, [("throughput", None)], ["places"], "minute", between)
+    figure = sweep_figure(SweepRows(rows, [("throughput", None)], ["places"], "minute", between))
     assert line_through(figure.axes[0]) == [[1.0, 0.51], [2.5, 0.66], [4.0, 0.69]]
     dots = next(each for each in figure.axes[0].lines if each.get_marker() == "o")
     assert dots.get_xdata().tolist() == [1.0, 4.0]
@@ -438,7 +444,7 @@ def test_words_stand_side_by_side_in_their_order() -> None:
 
 def drawn(rows: list[dict[str, Any]], keys: list[str]) -> Figure:
     measures = dict.fromkeys((row["measure"], row["subject"]) for row in rows)
-    figure = sweep_figure(rows, list(measures), keys, "minute")
+    figure = sweep_figure(SweepRows(rows, list(measures), keys, "minute"))
     figure.draw_without_rendering()
     return figure
 

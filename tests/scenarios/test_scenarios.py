@@ -60,6 +60,10 @@ discipline = "lifo"
 when_full = "push-out"
 replace_older_copy = true
 
+[index]
+commit_interval = 30.0
+phase = 2.0
+
 [clients]
 query_rate = 10.0
 

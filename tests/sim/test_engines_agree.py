@@ -56,6 +56,7 @@ BY_SIZE: dict[str, Any] = {
 PIPELINES: dict[str, dict[str, Any]] = {
     "plain": {},
     "page-change": {"buffer.obsolescence": "page-change"},
+    "commits": {"index.commit_interval": 7.0, "pages.refresh_quantiles": [0.5, 0.9]},
     "replaced": {"buffer.replace_older_copy": True, "buffer.obsolescence.exponential.mean": 3.0},
     "replaced-lifo": {
         "buffer.replace_older_copy": True,

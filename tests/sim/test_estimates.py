@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from systems import queue
+from systems import pages_counted, queue
 
 import sim
 from scenarios import MEASURES, ScenarioError, scenario_from
@@ -17,7 +17,7 @@ from sim.estimates import Totals, estimates_of, jackknife_error, results_from, t
 from sim.page_sums import with_page_sums
 from sim.replicate import Precision, run_to_precision
 from sim.simpy_engine import simulate
-from sim.tally import BufferTally, PagesTally, Tally
+from sim.tally import BufferTally, Tally
 
 
 def tally(delivered: int, refused: int, served: int, starved: float = 40.0) -> Tally:
@@ -308,7 +308,7 @@ def test_the_price_of_staleness_is_paid_for_all_pages_by_weight() -> None:
             "costs": {"staleness": 2.0},
         }
     )
-    part = PagesTally(np.array([50, 50]), np.array([10.0, 40.0]))
+    part = pages_counted(np.array([50, 50]), np.array([10.0, 40.0]))
     counted = Tally(window=100.0, robots_time=100.0, pages=part)
     totals = Totals.of([with_page_sums(counted, scenario)] * 2)
     rows = {row.measure: row.estimate for row in estimates_of(totals, scenario)}

@@ -64,7 +64,7 @@ def test_what_is_infinite_gets_no_row_and_is_named(changes, expected):
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"buffer.service": HEAVY}, {"sojourn_time": MOMENTS}),
+        ({"buffer.service": HEAVY}, {"sojourn_time": MOMENTS, "time_to_refresh": None}),
         (
             {"buffer.service": {"pareto": {"mean": 1.0, "sd": 1.5}}},
             {SECOND: MOMENTS, "index_age": None},
@@ -76,7 +76,7 @@ def test_what_is_infinite_gets_no_row_and_is_named(changes, expected):
         ({"buffer.service": LIGHT, "buffer.servers": 3}, {SECOND: MOMENTS}),
         (
             {"buffer.service": HEAVY, "costs.response": 1.0},
-            {"sojourn_time": MOMENTS, "control_cost": None},
+            {"sojourn_time": MOMENTS, "control_cost": None, "time_to_refresh": None},
         ),
         # An obsolete page: 1.1 + 1.1 <= 4, and 1.1 + 1.1 > 2.
         (

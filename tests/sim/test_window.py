@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from profiles import examples
+from systems import pages_counted
 
 import sim
 from analytic import Comparison, Prediction, compare, overall, predict
@@ -20,7 +21,7 @@ from scenarios.results import Rows
 from sim.estimates import Totals
 from sim.estimates.end_effects import end_effect_bounds, unevenness
 from sim.page_sums import with_page_sums
-from sim.tally import PagesTally, ServersTally, Tally
+from sim.tally import ServersTally, Tally
 
 ROUND_ROBIN = {"policy": "round-robin"}
 
@@ -220,7 +221,7 @@ def test_no_window_shifts_a_periodic_schedule_by_more_than_its_edge(
     if visits.sum() == 0:
         return
     scenario = pages(rates, constant(1.0), {"policy": "cyclic", "template": template})
-    part = PagesTally(visits, stale)
+    part = pages_counted(visits, stale)
     tally = with_page_sums(Tally(window=window, robots_time=window, pages=part), scenario)
     totals = Totals.of([tally])
     bounds = end_effect_bounds(totals, scenario)

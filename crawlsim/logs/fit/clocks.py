@@ -92,14 +92,12 @@ def rate_per_step(counts: NDArray[np.int64], steps: Array) -> Array:
     say, so that the pairs of events that it predicts are right on average also for small N.
     """
     share = np.clip((counts - 1.0) / np.maximum(steps, counts), 0.0, None)
-    result: Array = -np.log1p(-share)
-    return result
+    return -np.log1p(-share)
 
 
 def fill_steps(times: Array, step: float, expected: Array) -> Array:
     """The times with those that the clock has hidden, increasing, as `filled_rows` has them."""
-    filled: Array = np.sort(filled_rows(times, step, expected)[0])
-    return filled
+    return np.sort(filled_rows(times, step, expected)[0])
 
 
 def filled_rows(times: Array, step: float, expected: Array) -> tuple[Array, NDArray[np.int64]]:

@@ -254,8 +254,7 @@ def _crossing(log: Gaps, rates: Array, goal: Array) -> Array:
         logs = logs + step
         if (np.abs(step) < 1e-9).all():
             break
-    result: Array = np.exp(logs)
-    return result
+    return np.exp(logs)
 
 
 def fit_crawls(trace: Trace, options: Options) -> Fit:

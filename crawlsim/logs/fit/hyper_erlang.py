@@ -51,8 +51,7 @@ class HyperErlang:
     def means(self) -> Array:
         """Mean of each branch."""
         shapes, _, rates = self.arrays
-        means: Array = shapes / rates
-        return means
+        return shapes / rates
 
     @property
     def name(self) -> str:
@@ -382,8 +381,7 @@ def information(sample: Sample, law: HyperErlang) -> Array:
     belonging, _ = _belonging(sample, np.log(sample.values), shape, share, rate)
     of_rates = belonging * (shape - rate * sample.values[:, None])
     scores = np.hstack([of_rates, (belonging - share)[:, :-1]])
-    result: Array = scores.T @ (scores * sample.weights[:, None])
-    return result
+    return scores.T @ (scores * sample.weights[:, None])
 
 
 # Which shapes are tried

@@ -151,8 +151,7 @@ def _reaching(
         below = increasing(middle) < level
         left = np.where(below, middle, left)
         right = np.where(below, right, middle)
-    result: Array = 0.5 * (left + right)
-    return result
+    return 0.5 * (left + right)
 
 
 class Estimate(NamedTuple):

@@ -260,8 +260,7 @@ def _third_moments(shares: Array, decay: float, variation: float, root: int) -> 
     """E X^3 / (E X)^3 of the canonical forms with the variation; NaN where there is none."""
     x, first, both, second = _times(shares, decay, variation, root)
     mean = first + second * x
-    result: Array = 6.0 * (first + both * (x + x**2) + second * x**3) / mean**3
-    return result
+    return 6.0 * (first + both * (x + x**2) + second * x**3) / mean**3
 
 
 def _times(
@@ -448,8 +447,7 @@ def _given(loss: Loss, near: Array, place: int, log: float) -> Array:
         return loss(np.insert(rest, place, log))
 
     others = _minimum(loss_of_others, np.delete(near, place), _ROUGH_SLOPE).x
-    numbers: Array = np.insert(others, place, log)
-    return numbers
+    return np.insert(others, place, log)
 
 
 def _curvature(loss: Loss, logs: Array) -> Array:

@@ -148,8 +148,7 @@ class CountedRates:
     @property
     def standard_errors(self) -> Array:
         """``sqrt(N) / T``; of a page that did not change, that of its rate's posterior law."""
-        errors: Array = np.sqrt(self.rates / self.observed)
-        return errors
+        return np.sqrt(self.rates / self.observed)
 
 
 def counted_rates(history: History, shortest: float) -> CountedRates:
@@ -223,8 +222,7 @@ def gap_variation(history: History) -> Array:
     variance = squares[enough] / counts[enough] - mean**2
     number = counts[enough]
     squared = np.maximum(variance, 0.0) / mean**2 * (number + 1) / (number - 1)
-    result: Array = np.sqrt(squared)
-    return result
+    return np.sqrt(squared)
 
 
 def staleness_at_own_rate(history: History, index: Sequence[int] | NDArray[np.int64]) -> float:

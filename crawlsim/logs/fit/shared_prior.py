@@ -264,8 +264,7 @@ def _spread(sd: float, means: int, step: float = _STEP) -> Array:
 @lru_cache(maxsize=16)
 def _log_spread(sd: float, means: int, step: float) -> Array:
     """Logarithms of `_spread`."""
-    result: Array = np.log(np.maximum(_spread(sd, means, step), _TINY))
-    return result
+    return np.log(np.maximum(_spread(sd, means, step), _TINY))
 
 
 @lru_cache(maxsize=16)

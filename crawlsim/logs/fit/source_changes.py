@@ -69,8 +69,7 @@ class Intensity:
     def piece_of(self, times: Array) -> NDArray[np.int64]:
         """In which piece each time is."""
         phases = np.mod(times, self.period)
-        pieces: NDArray[np.int64] = np.searchsorted(self.breaks, phases, "right") - 1
-        return pieces
+        return np.searchsorted(self.breaks, phases, "right") - 1
 
     def cumulative(self, times: ArrayLike) -> Array:
         """Expected events from time 0 until given times (negative before 0)."""
@@ -90,8 +89,7 @@ def _widths(breaks: Sequence[float] | Array, period: float) -> Array:
 
 def equal_breaks(pieces: int, period: float) -> Array:
     """Breaks of equal pieces."""
-    breaks: Array = np.arange(float(pieces)) * (period / pieces)
-    return breaks
+    return np.arange(float(pieces)) * (period / pieces)
 
 
 def periodic_intensity(

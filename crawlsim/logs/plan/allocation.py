@@ -268,8 +268,7 @@ class Worth:
         for first in range(0, len(prices), _MOST_PAGES):
             part = slice(first, first + _MOST_PAGES)
             logs[part] = self._log_visits_of(self.log_values[part], prices[part])
-        result: Array = np.exp(logs)
-        return result
+        return np.exp(logs)
 
     def _log_visits_of(self, values: NDArray[np.float32], prices: Array) -> Array:
         above = np.count_nonzero(values > prices[:, None].astype(np.float32), axis=1)

@@ -56,14 +56,12 @@ class ActiveHours:
         """Share of time, nights included, for which pages are out of date."""
         shorter, longer, share = self.gaps(visits)
         changed = -(1 - share) * np.expm1(-rates * shorter) - share * np.expm1(-rates * longer)
-        result: Array = 1 - visits * changed / rates
-        return result
+        return 1 - visits * changed / rates
 
     def delayed(self, rates: Array, visits: Array) -> Array:
         """Changes per second times the mean time to the visit that finds each."""
         shorter, longer, share = self.gaps(visits)
-        result: Array = rates * visits * ((1 - share) * shorter**2 + share * longer**2) / 2
-        return result
+        return rates * visits * ((1 - share) * shorter**2 + share * longer**2) / 2
 
     def after(self, moment: float, seconds: float) -> float:
         """The time at which some seconds of active time have passed."""

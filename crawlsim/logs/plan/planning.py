@@ -200,8 +200,7 @@ def planned(
         best = allocation.by_freshness(forecast.worth, importance, rest)
     else:
         best = _BY_RATES[objective](forecast.estimates.rates, importance, rest)
-    result: Array = np.clip(left * best + even_share * even, limits.least, limits.most)
-    return result
+    return np.clip(left * best + even_share * even, limits.least, limits.most)
 
 
 def stale_share(rates: Array, visits: Array) -> Array:
@@ -213,8 +212,7 @@ def stale_share(rates: Array, visits: Array) -> Array:
         Changes, of a Poisson process, and visits per second.
     """
     ratio = rates / visits
-    result: Array = 1 + np.expm1(-ratio) / ratio
-    return result
+    return 1 + np.expm1(-ratio) / ratio
 
 
 _COSTS: Mapping[str, Callable[[Array, Array], Array]] = {

@@ -89,8 +89,7 @@ def stale_times(changes: Changes, visits: Array, since: float, until: float) -> 
 
     def stale_until(age: Array) -> Array:
         age = np.clip(age, 0.0, interval)
-        result: Array = age - age**2 / (2 * interval)
-        return result
+        return age - age**2 / (2 * interval)
 
     stale = stale_until(following - time) - stale_until(np.minimum(following, since) - time)
     return np.bincount(page, stale, len(visits)) / (until - since)

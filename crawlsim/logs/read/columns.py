@@ -167,8 +167,7 @@ def changes_in(column: Any) -> NDArray[np.int8]:
     """1 for a change, 0 for none, `UNSAID` for nothing, -1 for all else."""
     codes, words = codes_of(column)
     signs = np.array([_WORDS.get(word.lower(), -1) for word in words], np.int8)
-    signs_of_rows: NDArray[np.int8] = signs[codes]
-    return signs_of_rows
+    return signs[codes]
 
 
 def starts_anew(*columns: NDArray[Any]) -> NDArray[np.bool_]:

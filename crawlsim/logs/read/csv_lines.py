@@ -328,8 +328,7 @@ def _fields_per_line(
     commas = np.flatnonzero(letters == _COMMA)
     if len(quotes):
         commas = commas[np.searchsorted(quotes, commas) % 2 == 0]
-    fields: NDArray[np.int64] = np.diff(np.searchsorted(commas, ends), prepend=0) + 1
-    return fields
+    return np.diff(np.searchsorted(commas, ends), prepend=0) + 1
 
 
 def _counted(text: bytes) -> NDArray[np.int64]:

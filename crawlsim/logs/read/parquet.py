@@ -117,5 +117,4 @@ def _readable(column: Any, field: str) -> Any:
         return column.map(in_digits).astype("str")
     if column.dtype.kind in "iu" or isinstance(column.dtype, pd.ArrowDtype):
         column = column.astype(object)
-    texts: Any = column.astype("str").where(column.notna(), "")
-    return texts
+    return column.astype("str").where(column.notna(), "")

@@ -244,8 +244,7 @@ def _states(columns: Columns, states: Callable[[str], int]) -> NDArray[np.int8]:
 
 def _looked_up(column: Any, meaning: Callable[[str], int]) -> NDArray[np.int8]:
     codes, words = codes_of(column)
-    values: NDArray[np.int8] = np.array([meaning(word) for word in words], np.int8)[codes]
-    return values
+    return np.array([meaning(word) for word in words], np.int8)[codes]
 
 
 def hashes_of(column: Any) -> NDArray[np.uint64]:

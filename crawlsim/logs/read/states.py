@@ -52,8 +52,7 @@ def states_of(log: VisitLog, after: int = GONE_AFTER) -> NDArray[np.int8]:
         lasts = (failures >= after) & (last - first >= _LEAST_SPAN)
     is_gone = (failures > 0) & (lasts | ~answered)
     kinds = np.where(moved, REDIRECT, np.where(answered, GONE, NEVER_ANSWERED))
-    states: NDArray[np.int8] = np.where(is_gone, kinds, PAGE).astype(np.int8)
-    return states
+    return np.where(is_gone, kinds, PAGE).astype(np.int8)
 
 
 def no_page_in(states: NDArray[np.int8]) -> str:

@@ -174,8 +174,7 @@ def in_digits(number: float) -> str:
 
 def _rounded(seconds: Array) -> Array:
     """To whole microseconds, so that a time is the same number in whatever form it was written."""
-    rounded: Array = np.round(seconds * _PARTS_OF_A_SECOND) / _PARTS_OF_A_SECOND
-    return rounded
+    return np.round(seconds * _PARTS_OF_A_SECOND) / _PARTS_OF_A_SECOND
 
 
 def _of_digits(column: Any, in_cdx: bool) -> Array:
