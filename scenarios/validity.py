@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from scenarios.base import Matrix
 from scenarios.errors import refused
@@ -58,24 +58,21 @@ def _slack(*rows: Sequence[float]) -> float:
 
 def check_subgenerator(key: str, matrix: Matrix) -> None:
     """Refuse what is not a sub-generator: no row may sum to more than 0."""
-    check_square(key, matrix, len(matrix))
-    _check_off_diagonal(key, matrix)
-    for row, entries in enumerate(matrix):
-        total = math.fsum(entries)
-        if total > _slack(entries):
-            allowed = f"row {row} sums to {total!r}; must be <= 0"
-            raise refused(allowed, key=key, value=entries)
+    _check_rates(key, matrix, float, "must be <= 0")
 
 
 def check_generator(key: str, matrix: Matrix) -> None:
     """Refuse what is not a generator: every row must sum to 0."""
+    _check_rates(key, matrix, abs, "must sum to 0")
+
+
+def _check_rates(key: str, matrix: Matrix, amiss: Callable[[float], float], rule: str) -> None:
     check_square(key, matrix, len(matrix))
     _check_off_diagonal(key, matrix)
     for row, entries in enumerate(matrix):
         total = math.fsum(entries)
-        if abs(total) > _slack(entries):
-            allowed = f"row {row} sums to {total!r}; must sum to 0"
-            raise refused(allowed, key=key, value=entries)
+        if amiss(total) > _slack(entries):
+            raise refused(f"row {row} sums to {total!r}; {rule}", key=key, value=entries)
 
 
 def check_batches(key: str, hidden: Matrix, batches: Sequence[tuple[str, Matrix]]) -> None:

@@ -33,6 +33,9 @@ Moves = dict[int, Array]
 Matrix = Any
 """A dense matrix, or a sparse one of scipy."""
 
+Block = tuple[int, int, Matrix]
+"""Rates from a level to another one, and these levels."""
+
 Identity = Callable[[int], Matrix]
 
 _LARGEST_BLOCK = 256
@@ -328,11 +331,8 @@ def switched_chain(
 
 def dense_generator(chain: QueueChain) -> Array:
     """Rates between all states of a small chain, shape (states, states); no diagonal."""
-    starts = chain.starts
     generator = np.zeros((chain.states, chain.states))
-    for origin, target, block in rate_blocks(chain):
-        rows = slice(starts[origin], starts[origin + 1])
-        generator[rows, starts[target] : starts[target + 1]] += block
+    add_blocks(generator, rate_blocks(chain), chain.starts)
     return generator
 
 
@@ -356,13 +356,24 @@ class Entries(NamedTuple):
 
 def rate_entries(chain: QueueChain) -> Entries:
     """The rates of `rate_blocks` that are not zero."""
+    return entries_of(rate_blocks(chain, _identity_of(chain)), chain.starts)
+
+
+def entries_of(blocks: Iterable[Block], starts: Sequence[int] | IntArray) -> Entries:
+    """What is not zero in blocks of rates between levels, where these start in the chain."""
     parts = []
-    starts = chain.starts
-    for origin, target, block in rate_blocks(chain, _identity_of(chain)):
+    for origin, target, block in blocks:
         rows, columns, rates = _entries_of(block)
         rises = np.full(len(rows), target - origin)
         parts.append((rises, starts[origin] + rows, starts[target] + columns, rates))
     return Entries(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def add_blocks(rates: Array, blocks: Iterable[Block], starts: Sequence[int] | IntArray) -> None:
+    """Add blocks of rates between levels to those between all states."""
+    for origin, target, block in blocks:
+        rows = slice(starts[origin], starts[origin + 1])
+        rates[rows, starts[target] : starts[target + 1]] += block
 
 
 def _identity_of(chain: QueueChain) -> Identity:
@@ -383,9 +394,7 @@ def _entries_of(block: Matrix) -> tuple[Indices, Indices, Array]:
     return entries.row.astype(np.intp), entries.col.astype(np.intp), entries.data
 
 
-def rate_blocks(
-    chain: QueueChain, identity: Identity = np.eye
-) -> Iterator[tuple[int, int, Matrix]]:
+def rate_blocks(chain: QueueChain, identity: Identity = np.eye) -> Iterator[Block]:
     """Blocks of rates (from level, to level, block); blocks of the same levels add up.
 
     They are sparse where the identity matrices are that `identity` makes.

@@ -16,7 +16,7 @@ from itertools import accumulate, combinations_with_replacement
 import numpy as np
 import scipy
 
-from analytic.indexing_queue.chain import Entries, QueueChain
+from analytic.indexing_queue.chain import Entries, QueueChain, add_blocks, entries_of
 from analytic.indexing_queue.sojourns import (
     FACTORIALS,
     Ends,
@@ -164,13 +164,7 @@ class ServersChain:
 
 def server_entries(chain: ServersChain) -> Entries:
     """Rates between all states, entry by entry."""
-    starts = chain.starts
-    parts = []
-    for origin, target, block in chain.blocks():
-        rows, columns = block.nonzero()
-        rises = np.full(len(rows), target - origin)
-        parts.append((rises, starts[origin] + rows, starts[target] + columns, block[rows, columns]))
-    return Entries(*map(np.concatenate, zip(*parts, strict=True)))
+    return entries_of(chain.blocks(), chain.starts)
 
 
 def solve_servers(chain: ServersChain) -> list[Array]:
@@ -188,9 +182,7 @@ def solve_servers(chain: ServersChain) -> list[Array]:
     lower = max((starts[o + 1] - 1 - starts[t] for o, t, _ in blocks), default=0)
     upper = max((starts[t + 1] - 1 - starts[o] for o, t, _ in blocks), default=0)
     band = Band(starts[-1], lower, upper)
-    rates = band.rates
-    for origin, target, block in blocks:
-        rates[starts[origin] : starts[origin + 1], starts[target] : starts[target + 1]] += block
+    add_blocks(band.rates, blocks, starts)
     order = chain.deliveries.order
     stationary = stationary_banded(band, order, chain.deliveries.start)
     return [part.reshape(order, -1) for part in np.split(stationary, starts[1:-1])]

@@ -12,6 +12,7 @@ import numpy as np
 from analytic.indexing_queue.chain import (
     UNLIMITED_PATIENCE,
     QueueChain,
+    add_blocks,
     count_states,
     dense_generator,
     rate_blocks,
@@ -338,12 +339,8 @@ def elimination_work(chain: QueueChain) -> int:
 def phase_rates(chain: QueueChain) -> Band:
     """Rates between the states of level, arrival and service phase, obsolescences apart."""
     patient = replace(chain, patience=UNLIMITED_PATIENCE)
-    starts = patient.starts
-    band = Band(int(starts[-1]), *_widths(chain))
-    rates = band.rates
-    for origin, target, block in rate_blocks(patient):
-        rows = slice(starts[origin], starts[origin + 1])
-        rates[rows, starts[target] : starts[target + 1]] += block
+    band = Band(int(patient.starts[-1]), *_widths(chain))
+    add_blocks(band.rates, rate_blocks(patient), patient.starts)
     return band
 
 

@@ -140,7 +140,7 @@ class ChoiceSearch(SwitchingSearch):
     def table(self) -> Iterator[dict[str, Any]]:
         """What the rule chooses in each state in which it is asked, and how often it is."""
         tables = self.tables
-        alike = _all_alike(tables)
+        alike = bool(np.all(tables == tables[:1]))  # one table serves all phases of the service
         counted = self.asked.sum(axis=0, keepdims=True) if alike else self.asked
         for level, phase, place in zip(*np.nonzero(np.swapaxes(counted, 0, 1) > 0), strict=True):
             active = zip(self.classes, self.queue.modes.active[place].tolist(), strict=True)
@@ -164,11 +164,6 @@ class ChoiceSearch(SwitchingSearch):
         if self.fixed is not None:
             said.append(_compared(*self.fixed, self.cost))
         return tuple(said)
-
-
-def _all_alike(tables: IntArray) -> bool:
-    """Whether one table serves all phases of the service."""
-    return bool(np.all(tables == tables[:1]))
 
 
 def _compared(numbers: str, fixed: float, cost: float) -> str:

@@ -229,7 +229,7 @@ class IndexedPages:
         entries: list[tuple[float, float, float]] = []
         indexed: list[tuple[float, float, float]] = []
         out = np.zeros(states)
-        drops = self._drop_rate()
+        drops = conditions.timer_rate(self._queue.scenario)
         for x, y, rate in zip(*moves.coords, moves.data, strict=True):
             if x == y:
                 continue
@@ -254,10 +254,6 @@ class IndexedPages:
             entries += [(each, each, -out[x]) for each in (x, *ends, index + x)]
         rate = float(out.max(initial=0.0))
         return Parts(states, rate, self._matrix(entries), self._matrix(indexed)[-states:])
-
-    def _drop_rate(self) -> float:
-        """Rate at which each waiting page becomes obsolete."""
-        return conditions.timer_rate(self._queue.scenario)
 
     def _same_phase(self, level: int) -> int:
         """How much lower the number of the state is that has the same phases a level below."""

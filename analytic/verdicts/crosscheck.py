@@ -304,7 +304,7 @@ def compare(
                 in_family=in_family,
                 must_settle=(
                     (not judged or prediction.measure in judged)
-                    and (single_pages or not _is_of_one_page(prediction))
+                    and (single_pages or _page_of(prediction) is None)
                 ),
                 floor=_floor(prediction, unit),
                 negligible=negligible * unit,
@@ -425,10 +425,6 @@ def check_scenario(
         single_pages=not only_sums(scenario),
         without_variance=without_variance(scenario),
     )
-
-
-def _is_of_one_page(prediction: Prediction) -> bool:
-    return _page_of(prediction) is not None
 
 
 def _page_of(prediction: Prediction) -> int | None:
