@@ -23,7 +23,7 @@ from analytic.frontier.closed_network import (
     with_other_accesses,
 )
 from analytic.frontier.formulas import closed_network_delays
-from scenarios import Results, Scenario, scenario_from
+from scenarios import Results, scenario_from
 from scenarios.laws import Deterministic, Erlang, Exponential
 
 INTERVALS = np.array([1.0, 2.0, 3.0, 1.5, 4.0])
@@ -204,7 +204,7 @@ def test_with_a_robot_for_each_page_nobody_ever_waits() -> None:
     values = {row.subject: row.value for row in predictions if row.measure == QUANTILE}
     names = [f"{page} {share}" for page in range(5) for share in (0.5, 0.99)]
     assert values == dict.fromkeys(["0.5", "0.99", *names], 0.0)
-    rows = rows_of(scenario_from(FRONTIER).with_(changes))
+    rows = compare(predictions, sim.run(scenario_from(FRONTIER).with_(changes)))
     assert {row.verdict for row in rows if row.measure == QUANTILE} == {"agrees"}
 
 
@@ -354,10 +354,13 @@ def test_formulas_of_robots_that_never_rest_do_not_apply() -> None:
     assert any("robots rest while no page is due" in each.reasons for each in others)
 
 
+ASKED = {"robots.accessing.delay_quantiles": [0.9, 0.99]}
+
+
 @pytest.fixture(scope="module")
 def simulated() -> Results:
     """What most tests compare with formulas, of this system or of another."""
-    return sim.run(scenario_from(FRONTIER), engine="simpy")
+    return sim.run(scenario_from(FRONTIER).with_(ASKED), engine="simpy")
 
 
 @pytest.mark.statistical
@@ -400,12 +403,14 @@ def test_a_page_that_found_itself_among_the_others_would_be_caught(
     assert overall(compare(predict(scenario_from(FRONTIER))[0], simulated)) == "disagrees"
 
 
-ASKED = {"robots.accessing.delay_quantiles": [0.9, 0.99], "run.replications": 60}
+def quantiles_beside(simulated: Results) -> list[Any]:
+    rows = compare(predict(scenario_from(FRONTIER).with_(ASKED))[0], simulated)
+    return [row for row in rows if row.measure == QUANTILE]
 
 
 @pytest.mark.statistical
-def test_the_simulated_quantiles_agree() -> None:
-    rows = [row for row in rows_of(scenario_from(FRONTIER).with_(ASKED)) if row.measure == QUANTILE]
+def test_the_simulated_quantiles_agree(simulated: Results) -> None:
+    rows = quantiles_beside(simulated)
     assert len(rows) == 12
     assert overall(rows) != "disagrees"
     assert max(row.detectable for row in rows) < 0.2
@@ -413,7 +418,7 @@ def test_the_simulated_quantiles_agree() -> None:
 
 @pytest.mark.statistical
 def test_a_page_that_waited_for_an_access_too_few_would_be_caught(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, simulated: Results
 ) -> None:
     """The planted error: k - R accesses must end before its own, of k others at R robots."""
 
@@ -421,8 +426,7 @@ def test_a_page_that_waited_for_an_access_too_few_would_be_caught(
         return wait_quantile(np.append(law[0] + law[1], law[2:]), step, share)
 
     monkeypatch.setattr(formulas, "wait_quantile", one_less)
-    rows = [row for row in rows_of(scenario_from(FRONTIER).with_(ASKED)) if row.measure == QUANTILE]
-    assert overall(rows) == "disagrees"
+    assert overall(quantiles_beside(simulated)) == "disagrees"
 
 
 @pytest.mark.parametrize("law", [Deterministic(value=1.0), Erlang(shape=2, mean=1.0)])
