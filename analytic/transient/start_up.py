@@ -234,8 +234,7 @@ def _oldest_page(scenario: Scenario) -> Iterator[WarmUpNeed]:
         return
     stays = stays_of(scenario)
     if stays is not None and math.isfinite(stays.longest):
-        sojourns = _SOJOURNS if queue.sojourn_quantiles else _SOJOURNS[:2]
-        measures = (*sojourns, *(_STALENESS if scenario.pages else ()), "control_cost")
+        measures = (*_SOJOURNS, *(_STALENESS if scenario.pages else ()), "control_cost")
         yield WarmUpNeed("the longest stay of a waiting page", stays.longest, measures=measures)
 
 
@@ -290,7 +289,16 @@ def remembered_starts(scenario: Scenario) -> list[WarmUpNeed]:
     warmup = scenario.run.warmup
     if scenario.probing is not None or scenario.interventions:
         return []
-    return [each for each in _warm_up_needs(scenario) if warmup * _ONCE < each.long_enough]
+    short = [each for each in _warm_up_needs(scenario) if warmup * _ONCE < each.long_enough]
+    queue, section = scenario.model.queue, scenario.pages
+    asked = {
+        "sojourn_quantile": queue is not None and queue.sojourn_quantiles,
+        "time_to_refresh_quantile": section is not None and section.refresh_quantiles,
+    }
+    return [
+        each._replace(measures=tuple(name for name in each.measures if asked.get(name, True)))
+        for each in short
+    ]
 
 
 def _relaxation(name: str, process: Gaps) -> Iterator[WarmUpNeed]:

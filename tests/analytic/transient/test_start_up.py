@@ -155,7 +155,7 @@ def test_each_short_warmup_has_one_line(crawlsim: Any, tmp_path: Path) -> None:
     said = crawlsim("run", str(file), "--json")[2].splitlines()
     lines = [line for line in said if "compiling the engine" not in line]
     doubted = "it may bias obsolescence_rate, index_age, weighted_obsolescence, "
-    doubted += "stale_answer_probability, control_cost"
+    doubted += "stale_answer_probability, time_to_refresh, control_cost"
     assert [line.partition("pages: ")[2] for line in lines] == [
         f"the warm-up (1 time unit) is shorter than 1.01 times the cycle of the pages (5 time "
         f"units); {doubted}",
