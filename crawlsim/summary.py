@@ -296,7 +296,9 @@ def _load_lines(scenario: Scenario, load: float, used: float, value: Value) -> I
     parts = []
     if scenario.robots is not None and used == used:
         which = f"of {scenario.robots.available}{_active_by_class(scenario)}"
-        parts.append(f"robots {_percent(used)} active ({which})")
+        busy = value("busy_robots") / scenario.robots.available
+        at_work = f"{_percent(used)} active" if busy != busy else f"{_percent(busy)} busy"
+        parts.append(f"robots {at_work} ({which})")
     if scenario.buffer is not None:
         name = "indexer" + "s" * (scenario.buffer.servers > 1)
         parts.append(f"{name} {_percent(_busy(value))} busy, offered load {load:.3g}")

@@ -301,6 +301,7 @@ def test_what_is_needed_to_say_when_robots_have_caught_up_is_said(
 ) -> None:
     given = ["--set", f'robots.accessing.from="{start}"', "--replications", "2"]
     _, out, _ = crawlsim("run", "outage-and-catch-up", *given, "--engine", "simpy")
+    assert re.search(r"^  load: robots \d\d\.\d % busy \(of 10\)$", out, re.M)  # they rest at times
     assert ("catch_up_time: give robots.accessing.caught_up" in out) == said
     assert (re.search(r"^ +catch_up_time +[\d.]", out, re.M) is None) == said
 
