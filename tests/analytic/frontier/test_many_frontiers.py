@@ -13,17 +13,20 @@ SYSTEMS = 300
 
 
 def random_frontier(stream: np.random.Generator) -> Scenario:
-    """2 to 30 pages, robots for some or all of them, at loads from 0.2 to 2."""
+    """2 to 30 pages, robots for some or all of them, at loads from 0.2 to 2; half with commits."""
     pages = int(stream.integers(2, 31))
     robots = int(stream.integers(1, pages + 2))
     intervals = stream.choice([0.5, 1.0, 2.0, 5.0], pages) * stream.uniform(0.5, 2.0)
     mean = float(stream.uniform(0.2, 2.0) * robots / (1.0 / intervals).sum())
+    commits = {"index": {"commit_interval": float(intervals.mean() * stream.uniform(0.1, 2.0))}}
     return scenario_from(
-        {
+        (commits if stream.random() < 0.5 else {})  # half of them
+        | {
             "name": "random",
             "pages": {
                 "change_rates": (stream.uniform(0.05, 2.0, pages) / intervals).tolist(),
                 "weights": "uniform",
+                "refresh_quantiles": [0.5, 0.95],
             },
             "robots": {
                 "available": robots,
@@ -32,6 +35,7 @@ def random_frontier(stream: np.random.Generator) -> Scenario:
                     "policy": "due",
                     "intervals": intervals.tolist(),
                     "first": str(stream.choice(["spread", "at-once"])),
+                    "delay_quantiles": [0.9],
                 },
             },
             "run": {"horizon": 3000.0, "warmup": 300.0, "replications": 20},
