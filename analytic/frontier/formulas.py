@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -508,21 +509,19 @@ _FALLING_DUE = (
 )
 _WAITING = (*_FALLING_DUE, first_due_first, fewer_robots, some_time_between, comparable_times)
 
+_row = partial(Formula, paper="frontier", kind="exact", origin="own")
+
 FORMULAS: tuple[Formula, ...] = (
-    Formula(
-        paper="frontier",
+    _row(
         number="a robot for each page",
         quantity="obsolescence rates and accesses of pages that never wait for a robot",
         latex=r"r_i=1-\frac{1-e^{-\mu_iI_i}\,\mathbb{E}\,e^{-\mu_iX}}"
         r"{\mu_i\,(I_i+\mathbb{E}X)},\qquad y_i=\frac{1}{I_i+\mathbb{E}X}",
         function=alone_obsolescence,
-        kind="exact",
-        origin="own",
         conditions=(*_FALLING_DUE, robot_for_each),
         evaluate=_alone,
     ),
-    Formula(
-        paper="frontier",
+    _row(
         number="closed network",
         quantity="waits, accesses and obsolescence rates of pages that wait for a robot",
         latex=r"\begin{split}"
@@ -534,13 +533,10 @@ FORMULAS: tuple[Formula, ...] = (
         r"\left(\frac{R\nu}{R\nu+\mu_i}\right)^{m_k}"
         r"\end{split}",
         function=closed_network_obsolescence,
-        kind="exact",
-        origin="own",
         conditions=(*_WAITING, exponential_accesses),
         evaluate=_waiting,
     ),
-    Formula(
-        paper="frontier",
+    _row(
         number="other access times",
         quantity="the same where access times are not exponential, by mean values",
         latex=r"\begin{split}"
@@ -551,12 +547,10 @@ FORMULAS: tuple[Formula, ...] = (
         r"\end{split}",
         function=closed_network_obsolescence,
         kind="approximation",
-        origin="own",
         conditions=(*_WAITING, other_accesses),
         evaluate=_waiting,
     ),
-    Formula(
-        paper="frontier",
+    _row(
         number="closed network, quantiles",
         quantity="quantiles of the wait for a robot, of all accesses and of each page",
         latex=r"\begin{split}"
@@ -566,13 +560,10 @@ FORMULAS: tuple[Formula, ...] = (
         r"w(p)=\min\left\{x:\frac{\sum_iy_i\,\mathbb{P}(W_i>x)}{\sum_iy_i}\le1-p\right\}"
         r"\end{split}",
         function=closed_network_delays,
-        kind="exact",
-        origin="own",
         conditions=(*_WAITING, delay_quantiles_asked, exponential_accesses),
         evaluate=_delays,
     ),
-    Formula(
-        paper="frontier",
+    _row(
         number="time to refresh, pages that fall due",
         quantity="quantiles of the time until a change can be searched, of all and of each page",
         latex=r"\begin{split}"
@@ -581,20 +572,16 @@ FORMULAS: tuple[Formula, ...] = (
         r"t_i(p)&=\min\{x:\mathbb{P}(T_i>x)\le1-p\}"
         r"\end{split}",
         function=unseen_in_network,
-        kind="exact",
-        origin="own",
         conditions=(*_FALLING_DUE, refresh_quantiles_asked, refresh_times_known),
         evaluate=_refresh_quantiles,
     ),
-    Formula(
-        paper="frontier",
+    _row(
         number="catching up",
         quantity="time after an outage until the frontier is as short as usual, as a fluid",
         latex=r"F=\min\{u\ge0:w(t_0+u)\le w_0\},\qquad w'(t)=\sum_id_i(t-I_i-\mathbb{E}X)-d(t),"
         r"\qquad d(t)\le\frac{R(t)}{\mathbb{E}X}",
         function=catch_up_time,
         kind="approximation",
-        origin="own",
         conditions=(
             pages_fall_due,
             page_conditions.no_buffer,

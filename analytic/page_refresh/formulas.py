@@ -7,6 +7,7 @@ how near to the limit a system has to be, for each to be off by some per cent at
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -443,6 +444,8 @@ _DRAWN = (
 _MANY = (*_FRESHNESS, conditions.one_robot, weights_as_change_rates, slow_pages)
 _GOLDEN = (*_MANY, conditions.resolved_frequencies, golden_at_best)
 
+_row = partial(Formula, paper="coffman1998", kind="exact", origin="printed")
+
 FORMULAS: tuple[Formula, ...] = (
     Formula(
         paper="frontier",
@@ -468,32 +471,26 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_refresh_quantiles,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="(3)",
         quantity="obsolescence rates under a periodic schedule, their weighted sum",
         latex=r"r_i=1-\frac{1}{K\mu_i\,\mathbb{E}X}\sum_j\left(1-h_i^{d_j}\right),\qquad "
         r"h_i=\mathbb{E}\,e^{-\mu_iX},\qquad C=\sum_ic_ir_i",
         function=cyclic_obsolescence,
-        kind="exact",
-        origin="printed",
         conditions=(*_SCHEDULED, conditions.periodic_policy, conditions.one_robot),
         evaluate=_one_robot,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="(3), slot by slot",
         quantity="obsolescence rates along the sequence that a policy without a period gives",
         latex=r"r_i=1-\frac{1}{n\mu_i\,\mathbb{E}X}\sum_j\left(h_i^{a_j}-h_i^{b_j}\right),\qquad "
         r"h_i=\mathbb{E}\,e^{-\mu_iX},\qquad C=\sum_ic_ir_i",
         function=sequence_obsolescence,
-        kind="exact",
         origin="own",
         conditions=(*_SCHEDULED, conditions.planned_policy, conditions.one_robot),
         evaluate=_one_robot,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="(3), accesses that fail",
         quantity="obsolescence rates under a periodic schedule of accesses that may fail",
         latex=r"\begin{split}"
@@ -503,7 +500,6 @@ FORMULAS: tuple[Formula, ...] = (
         r"V&=1-\frac{(1-h_i)(1-F)}{1-ph_i},\qquad w=\frac{1-p^a}{1-p}\,\mathbb{E}X"
         r"\end{split}",
         function=failing_obsolescence,
-        kind="exact",
         origin="own",
         conditions=(
             *_WITH_FAILURES,
@@ -514,14 +510,12 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_failing,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="(3), robots in step",
         quantity="obsolescence rates of several robots with constant access times",
         latex=r"r_i=1-\frac{1}{L\mu_ix}\sum_j\left(1-e^{-\mu_ix\delta_j}\right),\qquad "
         r"L=\frac{\operatorname{lcm}(K,R)}{R}",
         function=robots_in_step_obsolescence,
-        kind="exact",
         origin="own",
         conditions=(
             *_SCHEDULED,
@@ -532,8 +526,7 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_several_robots,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="(3), exponential robots",
         quantity="obsolescence rates of several robots with exponential access times",
         latex=r"\begin{split}"
@@ -543,7 +536,6 @@ FORMULAS: tuple[Formula, ...] = (
         r"L_k(j)&=\frac{1}{\rho}+\left(1-\frac{j}{R}\right)L_{k+1}(j+v_{k+1})"
         r"\end{split}",
         function=exponential_robots_obsolescence,
-        kind="exact",
         origin="own",
         conditions=(
             *_SCHEDULED,
@@ -555,26 +547,21 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_several_robots,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="Lemma 4.1",
         quantity="obsolescence rates under independent random choices, their weighted sum",
         latex=r"r_i=1-\frac{f_i}{\mu_i\,\mathbb{E}X}\cdot\frac{b_i}{b_i+f_i},\qquad "
         r"b_i=\frac{1}{\mathbb{E}\,e^{-\mu_iX}}-1,\qquad C=\sum_ic_ir_i",
         function=randomized_obsolescence,
-        kind="exact",
-        origin="printed",
         conditions=(*_DRAWN, conditions.resolved_frequencies),
         evaluate=_one_robot,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="Lemma 4.1, robots in step",
         quantity="obsolescence rates under random choices of robots with constant access times",
         latex=r"r_i=1-\frac{g_i}{\mu_ix}\cdot\frac{b_i}{b_i+g_i},\qquad b_i=e^{\mu_ix}-1,\qquad "
         r"g_i=1-(1-f_i)^R",
         function=random_rounds_obsolescence,
-        kind="exact",
         origin="own",
         conditions=(
             *_SCHEDULED,
@@ -584,32 +571,27 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_several_robots,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="Theorem 3.3",
         quantity="obsolescence rates at the given frequencies, at best",
         latex=r"r_i\ge1-\frac{f_i}{\mu_i\,\mathbb{E}X}\left(1-h_i^{1/f_i}\right),\qquad "
         r"h_i=\mathbb{E}\,e^{-\mu_iX}",
         function=equal_spacing_bound,
         kind="lower bound",
-        origin="printed",
         conditions=(*_SCHEDULED, conditions.one_robot),
         evaluate=_bound,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="Theorem 3.4",
         quantity="weighted obsolescence of the best schedule, weights as change rates",
         latex=r"C\ge c_0\left(\sum\limits_i\mu_i-\frac{1-\prod_ih_i}{\mathbb{E}X}\right),\qquad "
         r"h_i=\mathbb{E}\,e^{-\mu_iX},\qquad c_i=c_0\mu_i",
         function=proportional_bound,
         kind="lower bound",
-        origin="printed",
         conditions=(*_FRESHNESS, conditions.one_robot, weights_as_change_rates),
         evaluate=_proportional,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="(7)",
         quantity="weighted obsolescence of the best schedule, any weights",
         latex=r"\begin{split}"
@@ -620,12 +602,10 @@ FORMULAS: tuple[Formula, ...] = (
         r"\end{split}",
         function=schedule_bound,
         kind="lower bound",
-        origin="printed",
         conditions=(*_FRESHNESS, conditions.one_robot, weights_of_their_own),
         evaluate=_any_schedule,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="(7) in time",
         quantity="weighted obsolescence of the best schedule of several robots, or polite ones",
         latex=r"C\ge\min\limits_{y\ge0}\ \sum_ic_i\left(1-\frac{y_i}{\mu_i}"
@@ -644,8 +624,7 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_any_schedule_in_time,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="(12)-(15)",
         quantity="weighted obsolescence of the best independent random choices",
         latex=r"\begin{split}"
@@ -659,30 +638,24 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=_DRAWN,
         evaluate=_any_random_choice,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="section 2",
         quantity="deliveries of each page per unit time, and their shares",
         latex=r"\nu_i=\frac{f_iR\,(1-p)}{\mathbb{E}X}",
         function=crawl_rates,
-        kind="exact",
-        origin="printed",
         conditions=(*_CRAWLED, policy_with_frequencies),
         evaluate=_crawling,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="section 2, over the window",
         quantity="deliveries of each page per unit time and their shares, as an index has them",
         latex=r"\nu_i=\frac{f_iR\,(1-p)}{\mathbb{E}X}",
         function=crawl_rates,
-        kind="exact",
         origin="own",
         conditions=(*_CRAWLED, conditions.index_policy),
         evaluate=_crawling_in_window,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="(17)",
         quantity="weighted obsolescence of the best schedule of many slow pages",
         latex=r"C^*\to\frac{c_0}{\mathbb{E}X}\left(q-1+e^{-q}\right),\qquad "
@@ -693,8 +666,7 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=_MANY,
         evaluate=_many_pages,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="(18) corrected",
         quantity="weighted obsolescence of a golden-ratio policy of many slow pages, at most",
         latex=r"\begin{split}"
@@ -710,8 +682,7 @@ FORMULAS: tuple[Formula, ...] = (
         conditions=_GOLDEN,
         evaluate=_worst_golden,
     ),
-    Formula(
-        paper="coffman1998",
+    _row(
         number="(19) corrected",
         quantity="weighted obsolescence of a golden-ratio policy, by the best at any load, at most",
         latex=r"\limsup\frac{C}{C^*}\le\max\limits_{1\le s\le\phi}\frac{G(q,s)}{q-1+e^{-q}}\le"

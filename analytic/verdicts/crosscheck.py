@@ -48,7 +48,7 @@ _PARTS = {
     "crawl rates": ("crawl_rate", "crawl_frequency"),
     "the index": (
         *("weighted_obsolescence", "obsolescence_rate", "index_age"),
-        "stale_answer_probability",
+        *("stale_answer_probability", "time_to_refresh", "time_to_refresh_quantile"),
     ),
     "arrivals": ("arrival_rate",),
     "the queue": (
