@@ -45,6 +45,7 @@ def test_all_that_stands_against_an_exact_answer_is_named_at_once() -> None:
     assert found.notes[0].endswith("instead searched by simulation")
 
 
+@pytest.mark.by_day("static", "threshold")
 @pytest.mark.parametrize("target", ["static", "threshold", "switching"])
 def test_the_answer_is_the_same_for_any_workers_and_either_engine(target: str) -> None:
     scenario = QUEUE.with_({"robots.available": 2, "activation": {"static": 2}})
