@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from analytic.index.bibliography import REFERENCES
@@ -478,6 +478,24 @@ def _cells(
     ]
 
 
+def _text_of_file(name: str) -> str:
+    return (resources.files("crawlsim.report") / name).read_text(encoding="utf-8")
+
+
+@lru_cache(16)
+def _template(name: str, filters: frozenset[tuple[str, Callable[..., Any]]]) -> Template:
+    """To compile it takes longer than to fill it in."""
+    environment = Environment(
+        loader=FunctionLoader(_text_of_file),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= dict(filters)
+    return environment.get_template(name)
+
+
 def rendered(name: str, filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
     """A page: a template with values, which are escaped, in it.
 
@@ -495,18 +513,6 @@ def rendered(name: str, filters: Mapping[str, Callable[..., Any]], **values: Any
     str
         Without characters that would act rather than show (`scenarios.text.visible`).
     """
-
-    def text_of_file(file: str) -> str:
-        return (resources.files("crawlsim.report") / file).read_text(encoding="utf-8")
-
-    environment = Environment(
-        loader=FunctionLoader(text_of_file),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= filters
-    template = environment.get_template(name)
-    style = text_of_file("colours.css") + text_of_file("style.css")
+    template = _template(name, frozenset(filters.items()))
+    style = _text_of_file("colours.css") + _text_of_file("style.css")
     return visible(template.render(style=Markup(style), **values))

@@ -33,7 +33,7 @@ ORDERED = ["--set", "buffer.obsolescence.erlang={shape=2,mean=5.0}"]
 
 def test_the_promised_json(crawlsim: Any) -> None:
     code, out, err = crawlsim(
-        "optimize", FOUR, "talim-static-k5", "--target", "threshold", "--json"
+        "optimize", FOUR, "talim-switching", "--target", "threshold", "--json"
     )
     four, talim = json.loads(out)
     assert (code, err) == (0, "")
@@ -42,7 +42,7 @@ def test_the_promised_json(crawlsim: Any) -> None:
     assert four["decision"] == {"robots": [4, 1], "at": [0]}
     assert {"robots": [4, 1], "at": [0], "cost": four["cost"]}.items() <= four["table"][6].items()
     assert len(four["table"]) == 15
-    assert talim["scenario"] == "talim-static-k5"
+    assert talim["scenario"] == "talim-switching"
 
 
 def test_undefined_costs_are_null(crawlsim: Any) -> None:

@@ -45,6 +45,7 @@ def test_all_that_stands_against_an_exact_answer_is_named_at_once() -> None:
     assert found.notes[0].endswith("instead searched by simulation")
 
 
+@pytest.mark.by_day("static", "threshold")
 @pytest.mark.parametrize("target", ["static", "threshold", "switching"])
 def test_the_answer_is_the_same_for_any_workers_and_either_engine(target: str) -> None:
     scenario = QUEUE.with_({"robots.available": 2, "activation": {"static": 2}})
@@ -95,6 +96,7 @@ def test_the_promise_is_kept_where_the_optimum_is_known() -> None:
     assert found.bounded >= 0.95 - 4 * math.sqrt(0.05 * 0.95 / 40)
 
 
+@pytest.mark.thorough
 def test_a_constant_that_is_far_too_small_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: the boundary lies so low that the first stage decides; windows of ten services."""
     monkeypatch.setattr(procedure, "squared_constant", lambda *_: 1e-9)

@@ -129,7 +129,7 @@ def test_any_number_of_workers_finds_the_same() -> None:
 def test_pages_and_clients_are_left_out() -> None:
     """Losses do not depend on them."""
     with_pages = load("pipeline-light").with_({"buffer.obsolescence": "never"})
-    assert rare_losses(with_pages, seed=1).probability > 0
+    assert rare_losses(with_pages, seed=1, precision=0.5).probability > 0
 
 
 @pytest.mark.parametrize(

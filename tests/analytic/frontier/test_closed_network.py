@@ -364,6 +364,7 @@ def simulated() -> Results:
 
 
 @pytest.mark.statistical
+@pytest.mark.by_day("1")
 @pytest.mark.parametrize("robots", [1, 3])
 def test_the_simulation_agrees(robots: int) -> None:
     """False alarms: 1 in 1000. An error of 3 % in a wait would be seen."""
@@ -453,6 +454,7 @@ def test_mean_values_of_exponential_accesses_are_the_exact_ones() -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.by_day("deterministic")
 @pytest.mark.parametrize("key", ["deterministic", "gamma"])
 def test_obsolescence_rates_are_near_whatever_the_access_times(key: str) -> None:
     """Within 3 %, as docs/theory/frontier.md says; the run itself errs by 0.3 %."""

@@ -109,6 +109,7 @@ def test_the_cost_is_that_of_the_formula(tmp_path: Path) -> None:
     assert exact == [found.cost]
 
 
+@pytest.mark.by_day("page,rate")
 @pytest.mark.parametrize("header", ["page,rate", "rate"])
 def test_many_frequencies_lie_beside_the_scenario_with_their_names(
     crawlsim: Any, tmp_path: Path, header: str

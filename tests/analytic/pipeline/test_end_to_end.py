@@ -224,6 +224,7 @@ def test_a_bigger_buffer_makes_the_index_staler() -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.by_day(besides=("10-0.522",))
 @pytest.mark.parametrize(("robots", "exact"), [(7, 0.439), (10, 0.522), (16, 0.639)])
 def test_the_lesson_is_simulated(robots: int, exact: float) -> None:
     """Standard errors below 0.0015: neighbours differ by 50 of them (seed of the file)."""

@@ -177,6 +177,7 @@ DEPENDENT: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.by_day(besides=("page-change",))
 @pytest.mark.parametrize("name", DEPENDENT)
 def test_where_no_optimum_is_known_nothing_is_called_optimal(name: str) -> None:
     kind, changes, reason = DEPENDENT[name]
