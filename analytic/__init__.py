@@ -35,37 +35,34 @@ if TYPE_CHECKING:
     )
     from analytic.verdicts.law_check import LawComparison, check_laws, compare_laws, with_laws
 
-_HOMES = {
-    "Comparison": "analytic.verdicts.crosscheck",
-    "Course": "analytic.transient.answers",
-    "FORMULAS": "analytic.index.predictions",
-    "Formula": "analytic.index.formula",
-    "LawComparison": "analytic.verdicts.law_check",
-    "NotApplicable": "analytic.index.predictions",
-    "Optimum": "analytic.index.optimum",
-    "Prediction": "analytic.index.formula",
-    "STATEMENTS": "analytic.index.predictions",
-    "Statement": "analytic.index.formula",
-    "accuracy_of": "analytic.indexing_queue.formulas",
-    "check_course": "analytic.verdicts.crosscheck",
-    "check_laws": "analytic.verdicts.law_check",
-    "check_scenario": "analytic.verdicts.crosscheck",
-    "compare": "analytic.verdicts.crosscheck",
-    "compare_laws": "analytic.verdicts.law_check",
-    "course_of": "analytic.transient.answers",
-    "exact_laws": "analytic.indexing_queue.exact_laws",
-    "exact_values": "analytic.index.predictions",
-    "optimize": "analytic.index.targets",
-    "overall": "analytic.verdicts.crosscheck",
-    "points_of": "analytic.indexing_queue.exact_laws",
-    "predict": "analytic.index.predictions",
-    "relaxation_time_of": "analytic.indexing_queue.formulas",
-    "resolve": "analytic.index.targets",
-    "scope_of": "analytic.verdicts.crosscheck",
-    "start_up_times": "analytic.transient.start_up",
-    "suggested_warmup": "analytic.transient.start_up",
-    "with_laws": "analytic.verdicts.law_check",
+_NAMES = {
+    "analytic.index.formula": ("Formula", "Prediction", "Statement"),
+    "analytic.index.optimum": ("Optimum",),
+    "analytic.index.predictions": (
+        "FORMULAS",
+        "NotApplicable",
+        "STATEMENTS",
+        "exact_values",
+        "predict",
+    ),
+    "analytic.index.targets": ("optimize", "resolve"),
+    "analytic.indexing_queue.exact_laws": ("exact_laws", "points_of"),
+    "analytic.indexing_queue.formulas": ("accuracy_of", "relaxation_time_of"),
+    "analytic.transient.answers": ("Course", "course_of"),
+    "analytic.transient.start_up": ("start_up_times", "suggested_warmup"),
+    "analytic.verdicts.crosscheck": (
+        "Comparison",
+        "check_course",
+        "check_scenario",
+        "compare",
+        "overall",
+        "scope_of",
+    ),
+    "analytic.verdicts.law_check": ("LawComparison", "check_laws", "compare_laws", "with_laws"),
 }
+"""What each module defines of these."""
+
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "FORMULAS",

@@ -39,17 +39,24 @@ def optimal_free(scenario: Scenario) -> Optimum:
     numbers = allowed_numbers(scenario)
     best = best_free_rule(scenario, numbers)
     require([unwritten], scenario)
-    free = [level.tolist() for level in best.rule]
     simpler = _simpler(scenario, numbers, best)
     proved = best.cost - best.lower <= AS_GOOD * max(1.0, abs(best.cost))
+    notes = [_beside(each, best.cost) for each in simpler]
+    return _optimum(best, simpler, notes, proved)
+
+
+def _optimum(
+    best: Best[FreeRule], simpler: Sequence[Rung], notes: Sequence[str], proved: bool | None
+) -> Optimum:
+    decision = {"free": [level.tolist() for level in best.rule]}
     return Optimum(
         target="free",
         cost=best.cost,
         lower_bound=min(best.lower, best.cost),
-        decision={"free": free},
-        changes={"activation": {"free": free}},
+        decision=decision,
+        changes={"activation": decision},
         table=list(free_rows(best)),
-        notes=[_beside(each, best.cost) for each in simpler],
+        notes=notes,
         search=rule_map(simpler, best),
         proved=proved,
         gap=0.0 if proved else None,
@@ -178,24 +185,9 @@ def free_within(scenario: Scenario, bound: Bound) -> Optimum:
     require([unwritten], scenario)
     queue, rules = bounded_free(scenario, numbers, bound)
 
-    def rule(policy: IntArray) -> list[Any]:
-        return [level.tolist() for level in queue.rule(policy)]
-
     def words(policy: IntArray) -> str:
-        return f"free = {rule(policy)}"
+        return f"free = {[level.tolist() for level in queue.rule(policy)]}"
 
     found = cheapest_within(rules, bound, words)
     best = Best(queue.rule(found.single.rule), found.single.cost, found.lower)
-    decision = {"free": rule(found.single.rule)}
-    return Optimum(
-        target="free",
-        cost=found.single.cost,
-        lower_bound=found.lower,
-        decision=decision,
-        changes={"activation": decision},
-        table=list(free_rows(best)),
-        notes=notes_of(found, bound, words),
-        search=rule_map([], best),
-        proved=found.proved,
-        gap=0.0 if found.proved else None,
-    )
+    return _optimum(best, [], notes_of(found, bound, words), found.proved)
