@@ -148,10 +148,26 @@ def _of_pages(
         "weighted_obsolescence": np.array([weighted]),
         "stale_answer_probability": np.array([weighted / weights.sum()]),
     }
+    each, whole = _of_refresh_times(
+        means["pages"]["refreshes"], means["pages"]["refresh_time"], uneven
+    )
+    bounds["time_to_refresh"] = np.append(whole, each[change_rates(section) > 0])
     if "ages" in means and isinstance(policy, Planned):
         ages = means["ages"]["age_time"] / window
         bounds["index_age"] = np.where(expected > 0, 2.0 * ages * (1.0 + uneven) / expected, 0.0)
     return bounds
+
+
+def _of_refresh_times(
+    refreshes: Array, times: Array, uneven: Array, pages: Array | float = 1.0
+) -> tuple[Array, float]:
+    """Of mean times to refresh of some pages each, and of all of them together.
+
+    For the start, and for each access too many of a page, one time more or less, which is twice
+    their mean at most: that shifts a mean of n of them by itself over n at most.
+    """
+    shift = (1.0 + uneven) * pages * np.divide(times, np.maximum(refreshes, 1.0))
+    return shift / np.maximum(refreshes, 1.0), float(shift.sum() / np.maximum(refreshes.sum(), 1.0))
 
 
 def _of_staleness(expected: Array, uneven: Array | float, changes: Array) -> Array:
@@ -198,6 +214,15 @@ def _of_page_sums(
         "weighted_obsolescence": summed.weighted,
         "stale_answer_probability": summed.weighted[:1] / page_weights(section).sum(),
     }
+    each, _ = _of_refresh_times(
+        np.append(part["group_refreshes"], part["followed_refreshes"]),
+        np.append(part["group_refresh_time"], part["followed_refresh_time"]),
+        summed.most_uneven,
+        sizes,
+    )
+    most, total = np.array([float(summed.most_uneven.max())]), np.array([part["refreshes"]])
+    _, whole = _of_refresh_times(total, np.array([part["refresh_time"]]), most, section.count)
+    bounds["time_to_refresh"] = np.append(whole, each)
     if len(part["group_age_time"]) and isinstance(policy, Planned):
         of_single = part["followed_age_time"] / np.maximum(part["followed_deliveries"], 1.0)
         ages = np.append(part["group_age_unsettled"], of_single) / sizes / window

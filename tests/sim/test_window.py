@@ -124,7 +124,7 @@ def test_a_slow_start_that_only_many_replications_see_refutes_no_formula() -> No
 
 
 def test_a_longer_window_settles_what_the_ends_left_open() -> None:
-    longer = SHORT["visits in blocks"].with_("run.horizon", 200_000.0)
+    longer = SHORT["visits in blocks"].with_("run.horizon", 250_000.0)
     assert overall(verdicts(longer)) == "agrees"
 
 
@@ -157,7 +157,7 @@ def test_the_advice_is_a_longer_window_not_more_replications() -> None:
     results = sim.run(scenario)
     short = [row for row in verdicts(scenario) if row.window_too_short]
     lines = list(summary_lines(scenario, short, results))
-    assert lines[0] == "8 rows inconclusive: the window is too short: lengthen run.horizon"
+    assert lines[0] == "11 rows inconclusive: the window is too short: lengthen run.horizon"
     assert not any("replications" in line for line in lines)
 
 

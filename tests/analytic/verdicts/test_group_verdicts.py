@@ -69,7 +69,7 @@ def test_groups_agree_and_single_pages_need_not_be_settled() -> None:
             assert rows[measure, name].verdict == "agrees"
             assert rows[measure, name].detectable < 0.02
     single = [row for (_, subject), row in rows.items() if isinstance(subject, int)]
-    assert len(single) == 3 * len(followed_pages(crawl().pages))
+    assert len(single) == 4 * len(followed_pages(crawl().pages))
     assert {row.verdict for row in single} == {"not judged"}
 
 
@@ -140,6 +140,11 @@ def test_formulas_sum_up_what_they_say_of_every_page(weights: str) -> None:
         if row.subject not in of_group:
             continue
         pages = of_group[row.subject]
+        if row.measure == "time_to_refresh":  # over the changes of all pages: Little's law
+            stale = [each["obsolescence_rate", page, row.source] for page in pages]
+            begun = ((1.0 - np.array(stale)) * np.array(many.pages.change_rates)[pages]).tolist()
+            assert row.value == pytest.approx(math.fsum(stale) / math.fsum(begun), rel=1e-12)
+            continue
         of = "obsolescence_rate" if row.measure == "weighted_obsolescence" else row.measure
         total = math.fsum(
             each[of, page, row.source] * (own[page] if of != row.measure else 1.0) for page in pages
