@@ -416,7 +416,7 @@ def model_of(system: System) -> Model:
         accessing=None if system.robots is None else system.robots.accessing,
         frontier=None if system.robots is None else _frontier(system.robots.accessing),
         queue=None if system.buffer is None else _queue(system.buffer),
-        commits=None if system.index is None else _commits(system.index),
+        commits=_commits(system.index),
         traffic=None if system.servers is None else _traffic(system.servers),
         query_rate=None if system.clients is None else system.clients.query_rate,
         monitor=None if system.probing is None else _monitor(system.probing, system),
@@ -457,7 +457,9 @@ def _frontier(policy: Accessing | None) -> Frontier | None:
     )
 
 
-def _commits(index: Index) -> Commits:
+def _commits(index: Index | None) -> Commits | None:
+    if index is None or index.commit_interval == 0:
+        return None
     return Commits(index.commit_interval, index.phase)
 
 

@@ -314,12 +314,12 @@ class Buffer(Section):
 class Index(Section):
     """What clients search: it takes in what was indexed at regular times."""
 
-    commit_interval: Positive
+    commit_interval: NonNegative
     phase: NonNegative | None = None
 
     @model_validator(mode="after")
     def _valid(self) -> Index:
-        if self.phase is not None and self.phase >= self.commit_interval:
+        if self.phase is not None and self.phase >= self.commit_interval > 0:
             allowed = f"must be below commit_interval, {self.commit_interval:g}"
             raise refused(allowed, key="phase", value=self.phase)
         return self

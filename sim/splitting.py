@@ -275,7 +275,7 @@ def _without_pages(scenario: Scenario) -> Scenario:
     """
     for key, value, reason in _refusals(scenario):
         raise ScenarioError(key, value, reason)
-    left_out = ("pages", "clients", "robots.accessing", "run.observe", "judged")
+    left_out = ("pages", "index", "clients", "robots.accessing", "run.observe", "judged")
     present = dict.fromkeys(key for key in left_out if _has(scenario, key))
     return scenario.with_(present) if present else scenario
 

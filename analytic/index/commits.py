@@ -19,19 +19,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic.index.formula import Prediction
+from analytic.machinery.phase_type import exponential_rate
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.laws import Deterministic, Empirical
 from scenarios.measures import Subject
 from scenarios.model import present
 from scenarios.page_data import change_rates, page_weights
 from scenarios.page_groups import groupings
+from scenarios.processes import Map, Mmpp
 from scenarios.sections import Pages
 
 _NOT_OVER_TIME = "beside commits of the index it is known in the long run only"
 _IN_STEP = (
-    "commits from a given index.phase on may keep step with accesses that take constant times; "
-    "without index.phase that of the first one is drawn"
+    "commits from a given index.phase on may keep step with what is delivered, unless access "
+    "times are exponential and nothing waits; without index.phase that of the first one is drawn"
 )
 _SEVERAL_WAIT = "a newer copy may wait for a commit, too, so that changes are waited for together"
 
@@ -88,11 +89,22 @@ def reason_against_commits(measure: str, scenario: Scenario) -> str | None:
         return _SEVERAL_WAIT
     if scenario.interventions:
         return _NOT_OVER_TIME
-    fleet = scenario.model.fleet
-    in_step = fleet is not None and any(
-        isinstance(each.gaps, Deterministic | Empirical) for each in fleet.classes
+    given = present(scenario.model.commits).phase is not None
+    return _IN_STEP if given and not _forgets_at_once(scenario) else None
+
+
+def _forgets_at_once(scenario: Scenario) -> bool:
+    """Whether accesses do not repeat themselves, nearly or for long, and none waits for its time.
+
+    Of other laws the long run is the same, as long as they have a density; it may be far away.
+    """
+    fleet = present(scenario.model.fleet)
+    waits = scenario.model.frontier is not None or present(scenario.robots).host_spacing is not None
+    memoryless = all(
+        isinstance(each.gaps, Mmpp | Map) or exponential_rate(each.gaps) is not None
+        for each in fleet.classes
     )
-    return _IN_STEP if in_step and present(scenario.model.commits).phase is not None else None
+    return memoryless and not waits
 
 
 _TIMES = ("time_to_refresh", "time_to_refresh_quantile")

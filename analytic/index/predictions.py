@@ -130,8 +130,14 @@ def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
     for each in of_the_rest:
         reason = reason_against_commits(each.measure, scenario)
         if reason and (each.measure != "time_to_refresh" or each.source not in kept):
-            lost.setdefault(each.source, NotApplicable(each.source, (reason,)))
+            lost.setdefault(each.source, _beside_commits(each.source, reason))
     return predictions, [*lost.values(), *others]
+
+
+def _beside_commits(source: str, reason: str) -> NotApplicable:
+    """A formula that would apply if the index did not commit."""
+    quantity = next(each.quantity for each in FORMULAS if each.source == source)
+    return NotApplicable(source, (reason,), quantity=quantity)
 
 
 def _predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:

@@ -19,7 +19,7 @@ from analytic.page_refresh import index_numbers
 from analytic.pipeline.best_frequencies import approximate_frequencies, end_to_end_frequencies
 from analytic.pipeline.best_robots import end_to_end_robots, end_to_end_switching
 from analytic.pipeline.best_thresholds import end_to_end_thresholds
-from analytic.pipeline.costs import approximate_cost_of, more_than, prices_staleness
+from analytic.pipeline.costs import approximate_cost_of, prices_staleness
 from analytic.probing import (
     best_budget,
     best_probes,
@@ -52,7 +52,7 @@ def _best_accesses(scenario: Scenario) -> Optimum:
 def beside_commits(solver: Solver) -> Solver:
     """The same where the index commits: the decision for the system without commits is its own.
 
-    The cost of it, the bound, and those of all alternatives are more by what is always stale.
+    All costs and bounds are without what is stale whatever is decided; a note says how much it is.
     """
 
     def solve(scenario: Scenario) -> Optimum:
@@ -68,31 +68,16 @@ def beside_commits(solver: Solver) -> Solver:
 
 
 def _with_cost_of_commits(optimum: Optimum, scenario: Scenario) -> Optimum:
-    """The same decision, at the cost that it has where the index commits."""
+    """The same, which says what commits add to each cost, where staleness is part of it."""
     priced = {"weighted_obsolescence": 1.0, "control_cost": scenario.prices.staleness}
     more = priced.get(optimum.measure, 0.0) * staleness_of_commits(scenario)
     if not more:
         return optimum
-
-    def raised(cost: float | None) -> float | None:
-        return None if cost is None else cost + more
-
-    cost, bound = raised(optimum.cost), raised(optimum.lower_bound)
-    rows = [{**row, "cost": raised(row["cost"])} if "cost" in row else row for row in optimum.table]
-    table = [
-        {**row, "more": more_than(row["cost"], cost)} if "more" in row else row for row in rows
-    ]
-    gap = more_than(cost, bound) if optimum.gap else optimum.gap
-    said = f"commits add {more:.4g} to each cost, whatever is decided"
-    without = ("the notes above are without that",) if optimum.notes else ()
-    return replace(
-        optimum,
-        cost=cost,
-        lower_bound=bound,
-        table=table,
-        gap=gap,
-        notes=(*optimum.notes, "; ".join((said, *without))),
+    said = (
+        f"the index commits: whatever is decided, {more:.4g} comes on top of each cost and bound; "
+        "a page counts by what a commit leaves of its freshness, the less the faster it changes"
     )
+    return replace(optimum, notes=(said, *optimum.notes))
 
 
 _SOLVERS: dict[str, Solver] = {

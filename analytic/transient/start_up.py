@@ -7,7 +7,7 @@ estimate.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from analytic.indexing_queue.measures import one_closed_class, size_of
 from analytic.machinery.arrival_process import gap_map, gap_order
 from analytic.machinery.markov import closed_classes, relaxation_time
 from analytic.machinery.refusal import NoAnswerError
-from analytic.machinery.transforms import mean_time
+from analytic.machinery.transforms import mean_time, moments
 from analytic.page_set import list_relaxation
 from analytic.transient.forgetting import Forgetting
 from analytic.transient.formulas import QUEUE
@@ -42,6 +42,7 @@ from scenarios.model import Gaps, present
 from scenarios.page_data import (
     access_cycle,
     change_rates,
+    due_intervals,
     page_names,
     page_weights,
     realised_shares,
@@ -87,6 +88,7 @@ _STALENESS = (
 )
 _OF_PAGES = (*_STALENESS, "control_cost")
 
+_ROUNDING = 1e-12
 _LONGEST_NAME = 60
 _LARGEST_ORDER = 400
 """Phases up to which eigenvalues are computed."""
@@ -98,7 +100,10 @@ _ONLY_LOWERED = (
 )
 """An empty buffer and fresh copies lose nothing, keep nobody waiting, and are not out of date."""
 
-_OF_A_PAGE = ("obsolescence_rate", "index_age", "time_to_refresh")
+_OF_A_PAGE = (
+    *("obsolescence_rate", "index_age"),
+    *("time_to_refresh", "time_to_refresh_quantile"),
+)
 
 
 class WarmUpNeed(NamedTuple):
@@ -116,6 +121,8 @@ class WarmUpNeed(NamedTuple):
         The time of each page, where it is `time` of the slowest.
     forgetting : Forgetting, optional
         How it forgets, where more is known than for how long it remembers.
+    later : float
+        A time after which what was forgotten can be searched.
     """
 
     name: str
@@ -124,21 +131,25 @@ class WarmUpNeed(NamedTuple):
     measures: tuple[str, ...] = ()
     pages: Array | None = None
     forgetting: Forgetting | None = None
+    later: float = 0.0
 
     @property
     def long_enough(self) -> float:
         """A warm-up after which it is forgotten."""
-        return self.needed * self.time
+        return self.needed * self.time + self.later
 
     @property
     def rule(self) -> str:
         """How long that is, in words."""
-        return self.name if self.needed == 1 else f"{self.needed:.3g} times {self.name}"
+        times = self.name if self.needed == 1 else f"{self.needed:.3g} times {self.name}"
+        return f"{times} and the {self.later:.6g} to the next commit" if self.later else times
 
     def left(self, warmup: float) -> float:
         """For how long it is remembered after a warm-up."""
         left = max(self.long_enough - warmup, 0.0)
-        return left if self.forgetting is None else min(left, self.forgetting.left(warmup))
+        if self.forgetting is None:
+            return left
+        return min(left, self.forgetting.left(max(warmup - self.later, 0.0)))
 
 
 def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
@@ -182,7 +193,40 @@ def _warm_up_needs(scenario: Scenario) -> list[WarmUpNeed]:
             known.append(WarmUpNeed(name, relaxation_time(np.array(environment.Q))))
     if (traffic := scenario.model.traffic) is not None:
         known += _relaxation("the relaxation time of the arrivals", traffic.gaps)
-    return [*known, *_accesses(scenario)]
+    known += _accesses(scenario)
+    known += _due_at_once(scenario)
+    commits = scenario.model.commits
+    return known if commits is None else [*known, *_until_searched(known, commits.interval)]
+
+
+def _due_at_once(scenario: Scenario) -> Iterator[WarmUpNeed]:
+    """Pages that are due together come apart by the spread of their accesses, cycle by cycle.
+
+    After n cycles of length C the places in a cycle are spread by sqrt(n) s, s the standard
+    deviation of an access. Of a normal law of that width around a circle of length C what is
+    left of its first wave is ``e^(-2 (pi s / C)^2 n)``: 1e-4 after C^2 / (2 s^2) cycles.
+    """
+    frontier, fleet, section = scenario.model.frontier, scenario.model.fleet, scenario.pages
+    if frontier is None or fleet is None or section is None or frontier.is_spread:
+        return
+    intervals = due_intervals(frontier.policy, section)
+    if fleet.law is None or not np.isfinite(intervals).any():
+        return
+    mean, square = moments(fleet.law)
+    spread = square - mean**2
+    if spread <= _ROUNDING * mean**2:
+        return  # constant accesses take turns for ever
+    cycle = float(intervals[np.isfinite(intervals)].max()) + mean
+    name = "the time until pages that are first due at once have come apart"
+    yield WarmUpNeed(name, cycle * max(cycle**2 / (2.0 * spread), 1.0), 1.0)
+
+
+def _until_searched(known: Sequence[WarmUpNeed], interval: float) -> Iterator[WarmUpNeed]:
+    """What is searched forgets a start as late as the index does, and the time to a commit more."""
+    yield WarmUpNeed("the time between commits", interval, 1.0, _OF_PAGES)
+    for each in known:
+        if not each.measures or "obsolescence_rate" in each.measures:
+            yield each._replace(measures=_OF_PAGES, later=interval)
 
 
 def _page_set(scenario: Scenario) -> Iterator[WarmUpNeed]:
@@ -418,7 +462,9 @@ class StartShifts:
         ]
         self._together.append(((), _left_of_long_times(scenario)))
         by_page = [
-            self._left(each.needed * each.pages) for each in memories if each.pages is not None
+            self._left(each.needed * each.pages + each.later)
+            for each in memories
+            if each.pages is not None
         ]
         pages = 1 if scenario.pages is None else scenario.pages.count
         self._by_page = np.max([np.zeros(pages), *by_page], axis=0)
@@ -463,11 +509,16 @@ class StartShifts:
         """The share of the window in which what is measured remembers the start."""
         follow = (left for names, left in self._together if not names or measure in names)
         share = max(follow, default=0.0)
-        if measure in _OF_A_PAGE and isinstance(page, int):
+        if measure == "time_to_refresh_quantile":
+            single, _, one_of_all = str(page).partition(" ")
+            page = int(single) if one_of_all else None
+        if measure not in _OF_A_PAGE:
+            return share
+        if isinstance(page, int):
             return max(share, float(self._by_page[page]))
-        if measure in _OF_A_PAGE:
-            return max(share, self._by_group.get(page, 0.0))
-        return share
+        if page is None:  # every change counts alike, also those of the page that is slowest
+            return max(share, float(self._by_page.max()))
+        return max(share, self._by_group.get(page, 0.0))
 
     def _left(self, needed: Any) -> Array:
         return np.clip((np.asarray(needed) - self._warmup) / self._window, 0.0, 1.0)

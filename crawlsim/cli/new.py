@@ -60,7 +60,7 @@ obsolescence = "never"  # or how long a page waits at most: {{ exponential = {{ 
 """,
     "index": """
 [index]                 # what was indexed can be searched from the next commit on
-commit_interval = 1.0   # {unit} from one commit to the next
+commit_interval = 1.0   # {unit} from one commit to the next; 0: searched at once
 """,
     "clients": """
 [clients]               # users, who query pages by weight
