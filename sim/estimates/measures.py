@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import chain
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -60,14 +59,17 @@ def measures_of(totals: Totals, scenario: Scenario) -> Values:
         for measure in MEASURES.values():
             found = [measure.values[part](run[part]) for part in measure.values if part in run]
             counted = [_by_subject(each) for each in found if each is not None]
-            if counted:
+            if len(counted) == 1:
+                values[measure.name] = counted[0]
+            elif counted:
                 subjects, columns = zip(*counted, strict=True)
-                values[measure.name] = [*chain(*subjects)], np.hstack(columns)
+                values[measure.name] = _joined(*subjects), np.hstack(columns)
         for name in infinite.keys() & values.keys():
             _leave_out(values, name, infinite[name].subjects)
         if "time_to_refresh" in values and scenario.pages is not None:
             never = np.flatnonzero(change_rates(scenario.pages) == 0)
-            _leave_out(values, "time_to_refresh", never.tolist())
+            if len(never):
+                _leave_out(values, "time_to_refresh", never.tolist())
     return values
 
 
@@ -90,6 +92,34 @@ def _leave_out(values: Values, name: str, without: Sequence[Subject] | None) -> 
     if kept:
         # Sums over replications depend on the layout by a last bit.
         values[name] = [subjects[n] for n in kept], np.ascontiguousarray(columns[:, kept])
+
+
+class _WholeAndPages(Sequence[Subject]):
+    """The whole system, then the pages by their numbers: a list of a million takes 40 MB."""
+
+    def __init__(self, pages: range) -> None:
+        self._pages = pages
+
+    def __len__(self) -> int:
+        return 1 + len(self._pages)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [*self][place]
+        place = range(len(self))[place]
+        return self._pages[place - 1] if place else None
+
+    def __contains__(self, subject: object) -> bool:
+        return subject is None or subject in self._pages
+
+    def index(self, subject: Any, *ends: int) -> int:
+        return 0 if subject is None else 1 + self._pages.index(subject, *ends)
+
+
+def _joined(first: Sequence[Subject], second: Sequence[Subject]) -> Sequence[Subject]:
+    if tuple(first) == (None,) and isinstance(second, range):
+        return _WholeAndPages(second)
+    return [*first, *second]
 
 
 def _by_subject(values: Any) -> tuple[Sequence[Subject], Array]:

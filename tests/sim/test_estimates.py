@@ -263,7 +263,7 @@ many = scenario_from({
 results = sim.run(many)
 row = results.find("obsolescence_rate", 1000)
 assert row.low < row.estimate < row.high
-assert len(results.estimates) == 3_000_002
+assert len(results.estimates) == 4_000_003
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
 print(int(status["VmHWM"].split()[0]) // 1024)
 """
