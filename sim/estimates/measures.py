@@ -86,12 +86,14 @@ def left_out_of(totals: Totals, scenario: Scenario) -> Values:
 
 def _leave_out(values: Values, name: str, without: Sequence[Subject] | None) -> None:
     """Leave out some subjects of a measure; None: all of them."""
-    subjects, columns = values.pop(name)
+    subjects, columns = values[name]
     left_out = set(subjects if without is None else without)
     kept = [place for place, each in enumerate(subjects) if each not in left_out]
     if kept:
         # Sums over replications depend on the layout by a last bit.
         values[name] = [subjects[n] for n in kept], np.ascontiguousarray(columns[:, kept])
+    else:
+        del values[name]
 
 
 class _WholeAndPages(Sequence[Subject]):
