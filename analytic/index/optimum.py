@@ -67,7 +67,8 @@ class Optimum:
         What was decided, as in ``crawlsim optimize --target``.
     cost : float or None
         Exact cost of what the scenario would then do, or None where no exact value is known, or
-        none without a long computation.
+        none without a long computation; where the index commits, without what that adds to the cost
+        of every decision, which a note says.
     lower_bound : float or None
         A bound below which no policy of any kind comes, where one is known.
     decision : mapping
