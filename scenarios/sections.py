@@ -30,6 +30,7 @@ from scenarios.laws import OTHER_NAMES, Distribution, Exponential
 from scenarios.page_set import PageSet
 from scenarios.processes import ArrivalProcess
 from scenarios.rates import RateForm
+from scenarios.signals import Signals
 from scenarios.spacing_cost import SpacingCost
 from scenarios.text import counted, visible
 from scenarios.validity import check_length, check_probabilities
@@ -82,7 +83,10 @@ class ZipfSizes(Keyed[SizesByRank]):
 
 
 class Pages(Section):
-    """The pages: change rates, weights in the cost, hosts, sizes, names, and who is first (0)."""
+    """The pages: change rates, weights in the cost, hosts, sizes, names, and who is first (0).
+
+    Of changes there may be signals.
+    """
 
     change_rates: Annotated[tuple[NonNegative, ...] | Annotated[Zipf | Column, OneKey()], ByType()]
     weights: Annotated[
@@ -107,11 +111,14 @@ class Pages(Section):
         None
     )
     refresh_quantiles: Shares = ()
+    signals: Signals | None = None
 
     @model_validator(mode="after")
     def _valid(self) -> Pages:
         if not self.count:
             raise refused("must not be empty", key="change_rates")
+        if self.signals is not None:
+            self.signals.check_lengths(self.count)
         for key in ("weights", "hosts", "sizes", "names", "priority"):
             given = given_entries(getattr(self, key))
             if isinstance(given, tuple):
