@@ -4,7 +4,7 @@ Of a page that was accessed last a time ago, and of which signals have been hear
 h says what they tell together: its copy is fresh with probability e^-h. Hazards grow as time goes
 by, and jump with every signal. The crawl value of a page is ``(w/D) v(h)``, w its weight, D its
 change rate, and v a function of precision and recall alone (docs/theory/signals.md); here it comes
-from tables, to some seven digits.
+from tables, to a thousandth.
 
 Which of very many moving numbers is the greatest is asked at every access. A few pages are listed
 whose value is above a limit, and looked at one by one; of each other page the time is known at
@@ -39,16 +39,16 @@ from sim.engine_inputs import mean_delay_of_signals, mean_gap, worth_of_signals
 NODES = 32
 """Intervals of a table, of the same length in 1 - e^(-h/2)."""
 
-_STEP = 0.02
+_STEP, _SHORTEST_STEP = 0.02, 0.001
 """Of the hazard, where tables are made."""
 
-_SMALLEST_WORTH = 0.005
-"""Signals that add less to the hazard are taken for a steady flow: v changes by less than that."""
+_SMALLEST_WORTH = 0.002
+"""Signals that add less to the hazard are taken for silent changes: v changes by less than that."""
 
 _HALVINGS = 8
 """Of an interval of the table, where a value is looked for."""
 
-FEW, MANY = 32, 128
+FEW, MANY = 128, 512
 """Pages on the list after a new limit, and those that it may hold before there is another one."""
 
 NOT_LISTED = -1
@@ -165,10 +165,13 @@ def crawl_values_of(scenario: Scenario) -> CrawlValues:
 
 @_compiled
 def _fill_table(silent: float, heard: float, worth: float, table: Any, slope: Any) -> None:
-    """Write v of one kind of pages into rows of the tables, by the equations of its slope.
+    """Write v of one kind of pages into rows of the tables.
 
-    With T the mean time until the hazard reaches h, ``dv/dh = e^-h T`` and, times in those between
-    changes, ``silent dT/dh = 1 - heard (T(h) - T(h - worth))``.
+    ``v = F - e^-h T``, T the mean time until the hazard reaches h, F how much of it the copy is
+    fresh; times are those between changes. Both follow an equation with a lag,
+    ``silent dT/dh = 1 - heard (T(h) - T(h - worth))`` and
+    ``silent dF/dh = 1 - (silent + heard) F(h) + heard e^-worth F(h - worth)``, and ``dv/dh = e^-h
+    T``.
 
     Parameters
     ----------
@@ -178,41 +181,63 @@ def _fill_table(silent: float, heard: float, worth: float, table: Any, slope: An
     """
     table[NODES] = 1.0
     slope[NODES] = 0.0
-    flow = 0.0
     if worth < _SMALLEST_WORTH:
-        flow = heard * worth
+        silent = 1.0
         heard = 0.0
-    drift = silent + flow
-    if drift <= 0.0 or (heard > 0.0 and silent <= 0.0):
+    if silent <= 0.0:
         _fill_by_number(worth, table, slope)
         return
-    rate = heard / drift
-    step = worth / math.ceil(worth / _STEP) if rate > 0.0 and worth < math.inf else _STEP
-    lag = round(worth / step) if rate > 0.0 and worth < math.inf else -1
-    decay = math.exp(-rate * step)
-    grows = (1.0 - decay) / heard if rate > 0.0 else step / drift
-    later = 1.0 - (1.0 - decay) / (rate * step) if rate > 0.0 else 0.0
-    earlier = 1.0 - decay - later
-    times = np.zeros(int(2.0 * math.log(NODES) / step) + 3)
-    value = below = 0.0
+    rate = heard / silent
+    has_lag = heard > 0.0 and worth < math.inf
+    step = max(min(_STEP, 0.25 / rate), _SHORTEST_STEP) if rate > 0.0 else _STEP
+    lag = math.ceil(worth / step) if has_lag else -1
+    step = worth / lag if has_lag else step
+    back = rate * math.exp(-worth)
+    length = int(2.0 * math.log(NODES) / step) + 2
+    times, fresh = np.zeros(length), np.zeros(length)
     node = 0
-    for number in range(len(times)):
-        if number > 0:
-            before = times[number - 1 - lag] if 0 <= lag < number else 0.0
-            now = times[number - lag] if 0 <= lag <= number else 0.0
-            times[number] = decay * times[number - 1] + grows + earlier * before + later * now
+    for number in range(length):
         hazard = number * step
-        steepness = math.exp(-hazard) * times[number]
-        after = value + step * (below + steepness) / 2.0 if number > 0 else 0.0
-        while node < NODES and -2.0 * math.log(1.0 - node / NODES) <= hazard:
-            at_node = -2.0 * math.log(1.0 - node / NODES)
-            part = 1.0 - (hazard - at_node) / step
-            there = below + part * (steepness - below)
-            table[node] = value + part * step * (below + there) / 2.0
-            slope[node] = 2.0 * math.exp(at_node / 2.0) * there / NODES
+        early, late = _lagging(times, number, lag)
+        was_early, was_late = _lagging(fresh, number, lag)
+        while node < NODES and -2.0 * math.log(1.0 - node / NODES) < hazard + step:
+            there = -2.0 * math.log(1.0 - node / NODES)
+            part = (there - hazard) / step
+            on = early + part * (late - early)
+            was_on = was_early + part * (was_late - was_early)
+            time = _after(times[number], early, on, 1.0 / silent, rate, rate, part * step)
+            known = _after(
+                fresh[number], was_early, was_on, 1.0 / silent, 1.0 + rate, back, part * step
+            )
+            table[node] = known - math.exp(-there) * time
+            slope[node] = 2.0 * math.exp(-there / 2.0) * time / NODES
             node += 1
-        value = after
-        below = steepness
+        if number + 1 < length:
+            times[number + 1] = _after(times[number], early, late, 1.0 / silent, rate, rate, step)
+            fresh[number + 1] = _after(
+                fresh[number], was_early, was_late, 1.0 / silent, 1.0 + rate, back, step
+            )
+
+
+@_compiled
+def _lagging(values: Any, number: int, lag: int) -> tuple[float, float]:
+    """The values a lag before both ends of the step that begins at a number; 0 before the first."""
+    if lag < 0 or number < lag:
+        return 0.0, 0.0
+    return values[number - lag], values[number - lag + 1]
+
+
+@_compiled
+def _after(
+    value: float, early: float, late: float, source: float, loss: float, gain: float, step: float
+) -> float:
+    """What follows ``y' = source - loss y + gain x`` after a step in which x goes straight."""
+    lost = loss * step
+    if lost < 1e-6:
+        return value + step * (source - loss * value + gain * (early + late) / 2.0)
+    kept = -math.expm1(-lost) / loss
+    bend = (step - kept) / lost * (late - early)
+    return value - loss * kept * value + kept * (source + gain * early) + gain * bend
 
 
 @_compiled
