@@ -8,12 +8,13 @@ docs/theory/signals.md derives what follows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammainc
 
-from scenarios.arrays import Array
+from scenarios.arrays import Array, Indices
 from scenarios.signals import SignalRates
 
 _MOST_SIGNALS = 2.0**20
@@ -96,8 +97,8 @@ def cycles_at(signals: SignalRates, levels: Array) -> Cycles:
     changing = signals.silent + signals.true > 0
     counted = changing & (signals.silent == 0)
     aged = changing & ~counted
-    lengths[counted], fresh[counted] = _by_signals(_of(signals, counted), levels[counted])
-    lengths[aged], fresh[aged] = _by_age(_of(signals, aged), levels[aged])
+    lengths[counted], fresh[counted] = _by_signals(signals_of(signals, counted), levels[counted])
+    lengths[aged], fresh[aged] = _by_age(signals_of(signals, aged), levels[aged])
     return Cycles(lengths, fresh)
 
 
@@ -137,7 +138,8 @@ def _precision(signals: SignalRates) -> Array:
     return np.minimum(signals.precision, below_one)
 
 
-def _of(signals: SignalRates, pages: Array) -> SignalRates:
+def signals_of(signals: SignalRates, pages: NDArray[Any]) -> SignalRates:
+    """Those of some pages."""
     return SignalRates(*(each[pages] for each in signals))
 
 
@@ -161,7 +163,7 @@ def _by_age(signals: SignalRates, levels: Array) -> tuple[Array, Array]:
     with np.errstate(divide="ignore", invalid="ignore"):
         many = reached & (heard > 0) & (levels > _MOST_SIGNALS * worths)
     few = reached & ~many
-    lengths[many], fresh[many] = _long(_of(signals, many), worths[many], levels[many])
+    lengths[many], fresh[many] = _long(signals_of(signals, many), worths[many], levels[many])
     a, g, b, x = signals.silent[few], heard[few], worths[few], levels[few]
     false = np.where(g > 0, signals.false[few], 0.0)
     lengths[few] = _sum(g, np.ones_like(g), b, x)
@@ -206,7 +208,7 @@ def _sum(rate: Array, ratio: Array, worths: Array, levels: Array) -> Array:
 
 
 def _add_terms(
-    total: Array, first: Array, last: Array, term: Callable[[Array, Array], Array]
+    total: Array, first: Array, last: Array, term: Callable[[Array, Indices], Array]
 ) -> None:
     """Add the terms from the first to before the last, page by page at the same time."""
     page = np.flatnonzero(first < last)

@@ -10,11 +10,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from analytic.signals.cycles import Cycles, cycles_at, signal_worths
+from analytic.signals.cycles import Cycles, cycles_at, signal_worths, signals_of
 from scenarios.arrays import Array
 from scenarios.signals import SignalRates
+
+Mask = NDArray[np.bool_]
 
 _ROUNDING = 1e-12
 """By how much a price, or a level, may be off relatively."""
@@ -108,7 +111,7 @@ class _Search:
         changes = signals.silent + signals.true
         self._never_changing = changes == 0
         self._worth = ~self._never_changing & (weights > 0)
-        self._of = SignalRates(*(each[self._worth] for each in signals))
+        self._of = signals_of(signals, self._worth)
         self._weights = weights[self._worth]
         in_the_end = self._weights / changes[self._worth]
         self.most = float(in_the_end.max(initial=0.0))
@@ -156,7 +159,9 @@ class _Search:
         every = len(self._levels) // _SAMPLE
         if every < 2:
             return 0.0, 1.0
-        some = _Search(SignalRates(*(each[::every] for each in self._of)), self._weights[::every])
+        some = _Search(
+            signals_of(self._of, np.arange(0, len(self._levels), every)), self._weights[::every]
+        )
         height = some.around(accesses / every)[0]
         price = some.most / self.most * -math.expm1(-height)
         if not 0.0 < price < 1.0:
@@ -170,7 +175,7 @@ class _Search:
         heights[self._excess == 1.0] = height
         heights[np.isnan(heights)] = np.inf
         accessed = np.isfinite(heights) | (self._excess == 1.0)
-        of = SignalRates(*(each[accessed] for each in self._of))
+        of = signals_of(self._of, accessed)
         reached, found = _reaching(of, heights[accessed], self._levels[accessed])
         self._levels[accessed] = np.where(np.isfinite(reached), reached, 0.0)
         plan = self._given_up()
@@ -203,7 +208,7 @@ def _reaching(signals: SignalRates, heights: Array, guesses: Array) -> tuple[Arr
     levels = np.full(heights.shape, np.inf)
     levels[counted] = _numbers_reaching(signals, heights, counted)
     page = np.flatnonzero(~counted & np.isfinite(heights))
-    of = SignalRates(*(each[page] for each in signals))
+    of = signals_of(signals, page)
     aim = heights[page]
     changes = of.silent + of.true
     low = np.maximum(aim / of.silent, np.sqrt(-2.0 * np.expm1(-aim) / of.silent / changes))
@@ -221,7 +226,7 @@ def _reaching(signals: SignalRates, heights: Array, guesses: Array) -> tuple[Arr
         if not moving.any():
             break
         page, aim, x, low, high = (each[moving] for each in (page, aim, following, low, high))
-        of = SignalRates(*(each[moving] for each in of))
+        of = signals_of(of, moving)
     return levels, cycles_at(signals, levels)
 
 
@@ -242,7 +247,7 @@ def _height(signals: SignalRates, levels: Array) -> tuple[Array, Array]:
     return heights, slopes
 
 
-def _numbers_reaching(signals: SignalRates, heights: Array, counted: Array) -> Array:
+def _numbers_reaching(signals: SignalRates, heights: Array, counted: Mask) -> Array:
     """Of pages without silent changes: the least number of signals of at least the height.
 
     ``h(n) = -n ln(1 - p) - ln(1 + n p)``.
