@@ -20,6 +20,9 @@ from scenarios.signals import SignalRates
 _MOST_SIGNALS = 2.0**20
 """Signals in a cycle up to which their sum is worked out; beyond, a cycle is long."""
 
+_FORGOTTEN = 40.0
+"""A level is far from the last access if no more than e to minus this is left of where it lies."""
+
 _WIDTH = 10.0
 """Standard deviations of a Poisson number beyond which nothing is left (1e-22)."""
 
@@ -81,9 +84,10 @@ def cycles_at(signals: SignalRates, levels: Array) -> Cycles:
     - length: ``T(x) = sum_i P(i+1, g y_i) / g``,
     - fresh part: ``F(x) = sum_i (nu / (a + g))^i P(i+1, (a + g) y_i) / (a + g)``,
 
-    P the regularised lower incomplete gamma function and the sums over ``y_i > 0``. Where signals
-    are worth so little that a cycle can have more than 2^20, the two are those far from the last
-    access, where T is off by less than ``b / x < 2^-20`` relatively, and F by as much of ``1 / D``.
+    P the regularised lower incomplete gamma function and the sums over ``y_i > 0``. Where a
+    cycle can have so many signals that the last access is forgotten to 17 digits, or more than
+    2^20, the two are those far from it. Only with a recall above 0.99 the latter comes first; then
+    T may be off by ``b / x < 2^-20`` relatively, and F by as much of ``1 / D``.
 
     Parameters
     ----------
@@ -161,7 +165,7 @@ def _by_age(signals: SignalRates, levels: Array) -> tuple[Array, Array]:
     fresh = 1.0 / changes
     reached = np.isfinite(levels)
     with np.errstate(divide="ignore", invalid="ignore"):
-        many = reached & (heard > 0) & (levels > _MOST_SIGNALS * worths)
+        many = reached & (heard > 0) & (levels > _signals_forgotten(heard * worths) * worths)
     few = reached & ~many
     lengths[many], fresh[many] = _long(signals_of(signals, many), worths[many], levels[many])
     a, g, b, x = signals.silent[few], heard[few], worths[few], levels[few]
@@ -169,6 +173,15 @@ def _by_age(signals: SignalRates, levels: Array) -> tuple[Array, Array]:
     lengths[few] = _sum(g, np.ones_like(g), b, x)
     fresh[few] = _sum(a + g, false / (a + g), b, x)
     return lengths, np.minimum(fresh, 1.0 / changes)
+
+
+def _signals_forgotten(heard_per_worth: Array) -> Array:
+    """Signals after which the jump past a level has its stationary law, to 17 digits.
+
+    What is left falls at least as fast as ``e^{-(pi / (2 + g b))^2 x / b}``: the roots of ``z + g b
+    (1 - e^{-z}) = 0`` but 0 lie to the left of that, by more than the half where g b is large.
+    """
+    return np.minimum(_FORGOTTEN * ((2.0 + heard_per_worth) / np.pi) ** 2, _MOST_SIGNALS)
 
 
 def _long(signals: SignalRates, worths: Array, levels: Array) -> tuple[Array, Array]:

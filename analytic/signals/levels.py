@@ -31,7 +31,7 @@ _SAMPLE = 2000
 _MOST_STEPS = 200
 """Of Newton's method; some ten are usual."""
 
-_LEAST, _MOST = -80.0, 690.0
+_LEAST, _MOST = -80.0, 60.0
 """Logarithms between which that of the height of the best page lies."""
 
 
@@ -242,7 +242,9 @@ def _height(signals: SignalRates, levels: Array) -> tuple[Array, Array]:
     low = changes * (fresh - np.exp(-age) * length)
     with np.errstate(over="ignore", invalid="ignore"):
         past = np.clip((1.0 - changes * fresh) * np.exp(age), 1.0 - signals.precision, 1.0)
-        heights = np.where(low < 0.5, -np.log1p(-low), age - np.log(past + changes * length))
+        heights = np.where(
+            low < 0.5, -np.log1p(-np.minimum(low, 0.5)), age - np.log(past + changes * length)
+        )
     slopes = signals.silent * changes * length * np.exp(heights - age)
     return heights, slopes
 
