@@ -14,6 +14,7 @@ from analytic.index.predictions import FORMULAS
 from analytic.machinery.transforms import mean_time
 from analytic.signals import best_levels, cycles_at, level_obsolescence, signal_worths
 from scenarios import Scenario, scenario_from
+from scenarios.base import LARGEST
 from scenarios.laws import Deterministic, Distribution, Exponential
 from scenarios.page_data import page_signals
 
@@ -27,7 +28,7 @@ HEARD: dict[str, Any] = {
     "robots": {
         "available": 4,
         "access_time": {"exponential": {"mean": 0.1}},
-        "accessing": {"policy": "due", "levels": [2.0, 5.0, 2.0, float("inf")]},
+        "accessing": {"policy": "due", "levels": [2.0, 5.0, 2.0, 1e9]},
     },
 }
 BY_VALUE = {
@@ -98,7 +99,7 @@ def test_levels_with_a_robot_for_each_page() -> None:
     scenario = scenario_from(HEARD)
     found = predicted(scenario)
     signals = page_signals(scenario.pages)
-    levels = [2.0, 5.0, 2.0, np.inf]
+    levels = [2.0, 5.0, 2.0, 1e9]
     stale = level_obsolescence(signals, levels, Exponential(mean=0.1))
     lengths = cycles_at(signals, np.array(levels)).lengths + 0.1
     assert lengths[3] == pytest.approx(1.0 / 0.1 + 0.1)
@@ -109,6 +110,27 @@ def test_levels_with_a_robot_for_each_page() -> None:
     cost = found["weighted_obsolescence", None, "exact"]
     assert cost == pytest.approx(float(np.array(CHANGES) @ stale))
     assert found["weighted_obsolescence", None, "lower bound"] < cost
+
+
+def test_a_level_that_is_infinite_is_never_reached() -> None:
+    """Not by a signal that is surely true either; a level far away is reached by that."""
+    scenario = scenario_from(HEARD).with_("robots.accessing.levels", [2.0, 5.0, 2.0, np.inf])
+    found = predicted(scenario)
+    assert found["obsolescence_rate", 3, "exact"] == 1.0
+    assert found["crawl_rate", 3, "exact"] == 0.0
+
+
+def test_pages_that_are_due_by_signals_alone() -> None:
+    """Precision 1 and fewer accesses than signals: two are due by signals, the last one never."""
+    sure = {
+        "pages.signals": {"recall": 0.5, "precision": 1.0},
+        "pages.weights": [1.0, 0.5, 2.0, 0.01],
+    }
+    budget = {"robots.accessing": {"policy": "due", "levels": "optimal", "budget": 1.5}}
+    best = optimize(scenario_from(HEARD).with_({**sure, **budget}), "frequencies")
+    levels, rates = (np.array(best.decision[each]) for each in ("levels", "rates"))
+    assert np.isinf(levels).tolist() == (rates == 0.0).tolist() == [False, False, False, True]
+    assert levels.max(where=rates > 0, initial=0.0) == LARGEST
 
 
 def test_accesses_that_take_no_time_at_the_best_levels_reach_the_bound() -> None:
