@@ -200,6 +200,7 @@ def read(path: Path) -> list[str]:
         text = html.unescape(re.sub(r"<[^>]*>", "\n", text))
     for package, version in (package_versions() | {"Python": platform.python_version()}).items():
         text = re.sub(rf"^({package}\s+){re.escape(version)}$", r"\1VERSION", text, flags=re.M)
+    text = re.sub(r"(SHA-256 of the rest: )\w+", r"\1DIGEST", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if path.suffix == ".csv" and len(lines) > _MOST_LINES:
         rows = list(csv.reader(lines[1:]))
