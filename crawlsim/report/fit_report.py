@@ -257,7 +257,7 @@ def _ordered(fit: Fit) -> list[Parameter]:
     names = list(dict.fromkeys(each.name for each in fit.parameters))
     name = [names.index(each.name) for each in fit.parameters]
     estimate = but_for_rounding([each.estimate for each in fit.parameters])
-    return [fit.parameters[place] for place in np.lexsort((-estimate, name)).tolist()]
+    return [fit.parameters[place] for place in np.lexsort((-estimate, np.array(name))).tolist()]
 
 
 def _number(value: float | None) -> str:

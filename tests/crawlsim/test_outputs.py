@@ -275,3 +275,8 @@ def test_numbers_may_differ_in_the_last_digit_written_and_counts_may_not(
     found: str, is_same: bool
 ) -> None:
     assert same("loss 0.1234 of 40", found) is is_same
+
+
+def test_numbers_with_all_their_digits_may_differ_by_rounding() -> None:
+    assert same("168910.22402123024", "168910.22402123187")
+    assert not same("168910.22402123024", "168910.22402423024")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -488,9 +489,10 @@ def _curvature(loss: Loss, logs: Array) -> Array:
     """Second derivatives by central differences."""
     steps = _STEP * np.eye(len(logs))
     result = np.empty((len(logs),) * 2)
-    for i, one in enumerate(steps):
-        for j, other in enumerate(steps):
-            ends = (one + other, one - other, other - one, -one - other)
-            values = [loss(logs + end) for end in ends]
-            result[i, j] = (values[0] - values[1] - values[2] + values[3]) / (4 * _STEP**2)
+    for i, j in combinations_with_replacement(range(len(logs)), 2):
+        one, other = steps[i], steps[j]
+        ends = (one + other, one - other, other - one, -one - other)
+        values = [loss(logs + end) for end in ends]
+        second = (values[0] - values[1] - values[2] + values[3]) / (4 * _STEP**2)
+        result[i, j] = result[j, i] = second
     return result
