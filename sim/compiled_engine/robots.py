@@ -29,9 +29,7 @@ def access_end(world: World, now: float, robot: int) -> float:
 @inner
 def page_to_access(world: World, now: float) -> int:
     """The page of the access that starts now."""
-    if world.signals is None:
-        return next_page(world.pages)
-    page = page_by_signals(world.signals.values, world.signals.line, now)
+    page = page_by_signals(world.signals, now)
     return page if page >= 0 else next_page(world.pages)
 
 

@@ -253,8 +253,14 @@ def hear_at_level(ages: Ages, frontier: Frontier, page: int, now: float) -> None
 
 
 @inner
-def page_by_signals(values: CrawlValues | None, line: Line | None, now: float) -> int:
+def page_by_signals(signals: Signals | None, now: float) -> int:
     """The page that signals ask for; -1: they ask for none."""
+    return -1 if signals is None else _page_asked_for(signals.values, signals.line, now)
+
+
+@inner
+def _page_asked_for(values: CrawlValues | None, line: Line | None, now: float) -> int:
+    """The same, by those who listen."""
     if values is not None:
         return most_valuable(values, now)
     if line is not None:

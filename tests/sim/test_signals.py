@@ -141,8 +141,7 @@ def test_the_page_that_is_taken_is_worth_most(signals: dict[str, Any], gap: floa
 
 
 def stale_share(scenario: Scenario) -> Estimate:
-    found = sim.run(scenario).find("weighted_obsolescence")
-    return found
+    return sim.run(scenario).find("weighted_obsolescence")
 
 
 def test_a_page_due_at_its_level_is_as_fresh_as_the_sums_say() -> None:
