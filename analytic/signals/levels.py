@@ -72,8 +72,8 @@ def best_levels(signals: SignalRates, weights: Array, accesses: float) -> Levels
 
     All pages are accessed where the value of an access (`crawl_values`) reaches the same price;
     pages of which it never does are given up. Where the value jumps, one page is drawn between two
-    levels. The rates add up to `accesses` within 1e-11, and levels are off by some 1e-12 relatively;
-    of pages whose rates and weights span 24 decades the rates were off by 2e-7 at most.
+    levels. The rates add up to `accesses` within 1e-11, and levels are off by some 1e-12, both
+    relatively; of pages whose rates and weights span 24 decades the former was 2e-7 at most.
 
     Own result: proved in docs/theory/signals.md.
 
