@@ -1,0 +1,407 @@
+"""What signals of changes are worth, from visits beside them: precision, and rates of each page.
+
+Between two visits t apart with n signals a page has not changed with probability
+``(1 - p)^n exp(-a t)``: p is the precision of the signals, a the rate of the changes that have no
+signal. The pages of a folder share p, and the mean of a among pages that signal alike: pages that
+signal often change often, and a prior that does not know it takes some of what the signals say for
+changes without one. Folders differ around their host, and hosts around one mean of all. All of it
+is computed on grids (docs/theory/signals.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import interpolate, special
+
+from crawlsim.logs.fit.shared_prior import Groups
+from crawlsim.logs.read.gaps import Gaps
+from scenarios.arrays import Array
+
+_COARSE = 0.5
+_LOGITS = np.arange(-5.0, 6.01, _COARSE)
+"""Of the precision."""
+_LEVELS = np.arange(-6.0, 5.01, _COARSE)
+"""Logarithms of the mean rate of silent changes in a folder, over a typical one."""
+_STEP = 0.25
+_RATES = np.arange(-10.0, 6.01, _STEP)
+"""Logarithms of the rate of silent changes of a page, over what its signals let expect."""
+_FINE = 121
+_POINTS = 64
+
+_SHAPES = (0.3, 0.5, 0.8, 1.3, 2.0, 4.0, 8.0, 32.0)
+_SHAPES_OF_COUNTS = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
+_POWERS = (0.0, 0.5, 1.0)
+"""How the rate of silent changes grows with that of signals: not at all, to in proportion."""
+_SPREADS = (0.2, 0.7, 1.5)
+_MOST_ROWS = 20_000
+_MOST_SAMPLED = 2000
+_TINY = 1e-300
+_FURTHEST = 18.0
+
+
+class Beside(NamedTuple):
+    """Visits with the signals beside them.
+
+    Attributes
+    ----------
+    gaps : Gaps
+        While signals were heard.
+    signals : ndarray of int, shape (gaps,)
+        Those within each gap.
+    heard : ndarray of int, shape (pages,)
+        Signals of each page since its first visit.
+    listened : ndarray, shape (pages,)
+        For how long, in seconds.
+    """
+
+    gaps: Gaps
+    signals: NDArray[np.int64]
+    heard: NDArray[np.int64]
+    listened: Array
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws from the posterior of all pages together.
+
+    Attributes
+    ----------
+    precision, silent, heard : ndarray, shape (pages, draws)
+        Share of the signals that are true; changes without a signal, and signals, per second.
+    """
+
+    precision: Array
+    silent: Array
+    heard: Array
+
+    @property
+    def true(self) -> Array:
+        """Changes with a signal, per second."""
+        return self.precision * self.heard
+
+    @property
+    def changes(self) -> Array:
+        """All changes, per second."""
+        return self.silent + self.true
+
+
+class _Counts(NamedTuple):
+    """Gamma posteriors of the rates of signals: shape + count, over means and times."""
+
+    shape: float
+    means: Array
+    posterior_shape: Array
+    posterior_rate: Array
+
+    @property
+    def expected(self) -> Array:
+        return self.posterior_shape / self.posterior_rate
+
+
+def _counts(beside: Beside, folder: NDArray[np.int64]) -> _Counts:
+    """The rates of signals: each a gamma variable around the mean of its folder."""
+    folders = int(folder.max()) + 1
+    heard = np.bincount(folder, beside.heard, folders)
+    time = np.bincount(folder, beside.listened, folders)
+    means = ((heard + 0.5) / np.maximum(time, _TINY))[folder]
+    shapes = np.array(_SHAPES_OF_COUNTS)[:, None]
+    expected = means * beside.listened
+    logs = (
+        special.gammaln(shapes + beside.heard)
+        - special.gammaln(shapes)
+        - shapes * np.log1p(expected / shapes)
+        - beside.heard * np.log1p(shapes / np.maximum(expected, _TINY))
+    ).sum(axis=1)
+    shape = float(shapes[np.argmax(logs), 0])
+    return _Counts(shape, means, shape + beside.heard, shape / means + beside.listened)
+
+
+def _page_likelihoods(beside: Beside, scale: Array) -> Array:
+    """Log-likelihoods of each page, shape (pages, precisions, rates), the rates times its scale."""
+    gaps = beside.gaps
+    worth = np.logaddexp(0.0, _LOGITS)  # -ln(1 - p)
+    factors = np.exp(_RATES)
+    kept = ~gaps.changed
+    time = np.bincount(gaps.page[kept], gaps.length[kept], gaps.pages) * scale
+    number = np.bincount(gaps.page[kept], beside.signals[kept], gaps.pages)
+    logs = -(time[:, None, None] * factors + number[:, None, None] * worth[:, None])
+    rows = np.flatnonzero(gaps.changed)
+    for first in range(0, len(rows), _MOST_ROWS):
+        part = rows[first : first + _MOST_ROWS]
+        page = gaps.page[part]
+        length = (gaps.length[part] * scale[page]).astype(np.float32)
+        pulled = (beside.signals[part, None] * worth).astype(np.float32)
+        exponent = pulled[:, :, None] + length[:, None, None] * factors.astype(np.float32)
+        change = np.log(-np.expm1(-np.maximum(exponent, np.float32(1e-30))))
+        ends = np.flatnonzero(np.diff(page, prepend=-1))
+        logs[page[ends]] += np.add.reduceat(change, ends, axis=0)
+    return logs
+
+
+def _rates_given_levels(shapes: Array) -> Array:
+    """Gamma probabilities of the rates of the grid, shape (shapes, levels, rates)."""
+    steps = round(_COARSE / _STEP)
+    lowest = _RATES[0] - _LEVELS[-1] - _STEP / 2
+    apart = lowest + _STEP * np.arange(len(_RATES) + 1 + steps * (len(_LEVELS) - 1))
+    below = special.gammainc(shapes[:, None], shapes[:, None] * np.exp(apart))
+    first = steps * (len(_LEVELS) - 1 - np.arange(len(_LEVELS)))
+    cells = below[:, first[:, None] + np.arange(len(_RATES) + 1)]
+    cells[:, :, 0] = 0.0
+    cells[:, :, -1] = 1.0
+    return np.asarray(np.maximum(np.diff(cells, axis=2), 1e-12))
+
+
+class _Kind(NamedTuple):
+    """How rates of silent changes follow from those of signals."""
+
+    shape: float
+    power: float
+
+    def shapes(self, counts: _Counts) -> Array:
+        """Of the gamma prior of each page: less sharp where its signals were few."""
+        unsure = self.power**2 / counts.posterior_shape
+        return 1 / (1 / self.shape + (1 + 1 / self.shape) * unsure)
+
+    def scale(self, counts: _Counts, typical: float) -> Array:
+        """What the signals of each page let expect."""
+        return typical * (counts.expected / counts.means) ** self.power
+
+
+def _of_pages(logs: Array, shapes: Array) -> Array:
+    """Log-likelihood of each page, shape (pages, precisions, levels)."""
+    known, back = np.unique(np.round(shapes, 6), return_inverse=True)
+    given = _rates_given_levels(known)
+    largest = logs.max(axis=(1, 2), keepdims=True)
+    likelihood = np.exp(logs - largest)
+    together = np.einsum("ipx,ilx->ipl", likelihood, given[back], optimize=True)
+    return np.log(np.maximum(together, _TINY)) + largest
+
+
+def _kernel(grid: Array, sd: float) -> Array:
+    logs = -((grid[:, None] - grid) ** 2) / (2 * sd**2)
+    weights = np.exp(logs)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+class _Tree(NamedTuple):
+    """Log-likelihoods over (precisions, levels) of folders, hosts and all."""
+
+    logits: Array
+    levels: Array
+    folders: float
+    hosts: float
+    of_folder: Array
+    of_host: Array
+    of_all: Array
+
+    @property
+    def evidence(self) -> float:
+        """Log-probability of the log, the spreads having normal priors."""
+        penalty = (np.log(self.folders) ** 2 + np.log(self.hosts) ** 2) / 4
+        return float(special.logsumexp(self.of_all + _prior(self.logits))) - penalty
+
+
+def _prior(logits: Array) -> Array:
+    """Logarithm of a uniform prior of the precision, shape (precisions, 1)."""
+    density = special.log_expit(logits) + special.log_expit(-logits)
+    return (density - special.logsumexp(density))[:, None]
+
+
+def _above(logs: Array, logits: Array, levels: Array, sd: float) -> Array:
+    """Log-likelihoods of the means above, from those of each folder or host below."""
+    largest = logs.max(axis=(1, 2), keepdims=True)
+    mean = _kernel(logits, sd) @ np.exp(logs - largest) @ _kernel(levels, sd).T
+    return np.log(np.maximum(mean, _TINY)) + largest
+
+
+def _tree(
+    of_folder: Array, groups: Groups, logits: Array, levels: Array, folders: float, hosts: float
+) -> _Tree:
+    number = int(groups.host.max()) + 1
+    of_host = np.zeros((number, *of_folder.shape[1:]))
+    np.add.at(of_host, groups.host, _above(of_folder, logits, levels, folders))
+    of_all = _above(of_host, logits, levels, hosts).sum(axis=0)
+    return _Tree(logits, levels, folders, hosts, of_folder, of_host, of_all)
+
+
+def _sums(rows: Array, index: NDArray[np.int64], number: int) -> Array:
+    result = np.zeros((number, *rows.shape[1:]))
+    np.add.at(result, index, rows)
+    return result
+
+
+class _Way(NamedTuple):
+    """One way in which the pages may hang together, and how likely it is."""
+
+    evidence: float
+    kind: _Kind
+    folders: float
+    hosts: float
+
+
+def _ways(beside: Beside, groups: Groups, counts: _Counts, typical: float) -> list[_Way]:
+    """All kinds with all spreads."""
+    folders = len(groups.host)
+    of_folders = _SPREADS if folders > int(groups.host.max()) + 1 else (1.0,)
+    of_hosts = _SPREADS if groups.host.max() > 0 else (1.0,)
+    found = []
+    for power in _POWERS:
+        logs = _page_likelihoods(beside, _Kind(1.0, power).scale(counts, typical))
+        for shape in _SHAPES:
+            kind = _Kind(shape, power)
+            of_folder = _sums(_of_pages(logs, kind.shapes(counts)), groups.folder, folders)
+            for spreads in product(of_folders, of_hosts):
+                tree = _tree(of_folder, groups, _LOGITS, _LEVELS, *spreads)
+                found.append(_Way(tree.evidence, kind, *spreads))
+    return found
+
+
+def _refined(of_folder: Array) -> tuple[Array, Array, Array]:
+    """The same on finer grids, where there is something to see: precisions, levels, values."""
+    splines = [interpolate.RectBivariateSpline(_LOGITS, _LEVELS, each) for each in of_folder]
+    wide = (np.arange(_LOGITS[0], _LOGITS[-1] + 0.01, 0.1), np.arange(_LEVELS[0], 5.01, 0.1))
+    grids = []
+    values = np.stack([spline(*wide) for spline in splines])
+    values -= values.max(axis=(1, 2), keepdims=True)
+    for axis, grid in zip((2, 1), wide, strict=True):
+        seen = np.flatnonzero((values.max(axis=axis) > -_FURTHEST).any(axis=0))
+        ends = grid[max(seen[0] - 1, 0)], grid[min(seen[-1] + 1, len(grid) - 1)]
+        grids.append(np.linspace(*ends, _FINE))
+    return grids[0], grids[1], np.stack([spline(*grids) for spline in splines])
+
+
+def posterior_draws(
+    beside: Beside, groups: Groups, number: int, rng: np.random.Generator
+) -> Draws:
+    """Draws of the rates of all pages together.
+
+    Parameters
+    ----------
+    beside : Beside
+    groups : Groups
+    number : int
+        Of the draws.
+    rng : Generator
+    """
+    gaps = beside.gaps
+    counts = _counts(beside, groups.folder)
+    share = np.clip((gaps.changed.sum() + 0.5) / (len(gaps.changed) + 1), 0.01, 0.95)
+    typical = float(-np.log1p(-share) / gaps.length.mean())
+    ways = _ways(beside, groups, counts, typical)
+    ends = np.cumsum(special.softmax([way.evidence for way in ways]))
+    asked = (np.arange(number) + rng.random()) / number
+    chosen = np.bincount(np.minimum(np.searchsorted(ends, asked), len(ways) - 1))
+    parts = [
+        _draws_by(ways[place], int(draws), beside, groups, counts, typical, rng)
+        for place, draws in enumerate(chosen)
+        if draws
+    ]
+    return Draws(*(np.concatenate(each, axis=1) for each in zip(*parts, strict=True)))
+
+
+def _draws_by(
+    way: _Way,
+    number: int,
+    beside: Beside,
+    groups: Groups,
+    counts: _Counts,
+    typical: float,
+    rng: np.random.Generator,
+) -> tuple[Array, Array, Array]:
+    """Draws where the pages hang together in one way: precisions, silent changes, signals."""
+    kind = way.kind
+    scale = kind.scale(counts, typical)
+    shapes = kind.shapes(counts)
+    logs = _page_likelihoods(beside, scale)
+    of_folder = _sums(_of_pages(logs, shapes), groups.folder, len(groups.host))
+    logits, levels, fine = _refined(of_folder)
+    tree = _tree(fine, groups, logits, levels, way.folders, way.hosts)
+    logit, level = _drawn_means(tree, groups, number, rng)
+    silent = np.empty((len(scale), number))
+    for page in range(len(scale)):
+        at_logit = logit[groups.folder[page]]
+        at_level = level[groups.folder[page]]
+        place = np.clip((at_logit - _LOGITS[0]) / _COARSE, 0, len(_LOGITS) - 1.001)
+        left = place.astype(int)
+        inside = (place - left)[:, None]
+        likelihood = (1 - inside) * logs[page, left] + inside * logs[page, left + 1]
+        apart = _RATES - at_level[:, None]
+        weights = likelihood + shapes[page] * (apart - np.exp(apart))
+        weights = np.exp(weights - weights.max(axis=1, keepdims=True))
+        ends = np.cumsum(weights, axis=1)
+        cell = (ends < (rng.random(number) * ends[:, -1])[:, None]).sum(axis=1)
+        silent[page] = scale[page] * np.exp(_RATES[cell] + _STEP * (rng.random(number) - 0.5))
+    heard = _heard_given(silent, level, groups, counts, kind, typical, rng)
+    return special.expit(logit)[groups.folder], silent, heard
+
+
+def _heard_given(
+    silent: Array,
+    level: Array,
+    groups: Groups,
+    counts: _Counts,
+    kind: _Kind,
+    typical: float,
+    rng: np.random.Generator,
+) -> Array:
+    """Draws of the rates of signals, given those of silent changes, which tell of them too."""
+    number = silent.shape[1]
+    shares = (np.arange(_POINTS) + 0.5) / _POINTS
+    heard = np.empty_like(silent)
+    for page in range(len(silent)):
+        shape = counts.posterior_shape[page]
+        rates = special.gammaincinv(shape, shares) / counts.posterior_rate[page]
+        expected = typical * (rates / counts.means[page]) ** kind.power
+        ratio = silent[page][:, None] * np.exp(-level[groups.folder[page]])[:, None] / expected
+        logs = kind.shape * (np.log(ratio) - ratio)
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        ends = np.cumsum(weights, axis=1)
+        cell = (ends < (rng.random(number) * ends[:, -1])[:, None]).sum(axis=1)
+        inside = (cell + rng.random(number)) / _POINTS
+        heard[page] = np.interp(inside, shares, rates)
+    return heard
+
+
+def _drawn_means(
+    tree: _Tree, groups: Groups, number: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Draws of the logit of the precision and of the level of each folder."""
+    shape = tree.of_all.shape
+
+    def cells(weights: Array, shares: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        ends = np.cumsum(weights.reshape(len(weights), -1), axis=1)
+        place = [np.searchsorted(row, share * row[-1]) for row, share in zip(ends, shares, strict=True)]
+        return np.unravel_index(np.minimum(place, ends.shape[1] - 1), shape)
+
+    def covering() -> Array:
+        return (rng.permutation(number) + rng.random(number)) / number
+
+    def below(above: tuple[Array, Array], logs: Array, sd: float) -> tuple[Array, Array]:
+        weights = np.exp(logs - logs.max())
+        first = _kernel(tree.logits, sd)[above[0]]
+        second = _kernel(tree.levels, sd)[above[1]]
+        shares = covering()
+        found = np.empty((2, number), np.int64)
+        for draw in range(number):
+            given = first[draw][:, None] * weights * second[draw]
+            found[:, draw] = [each[0] for each in cells(given[None], shares[draw : draw + 1])]
+        return found[0], found[1]
+
+    top = tree.of_all + _prior(tree.logits)
+    weights = np.broadcast_to(np.exp(top - top.max()), (1, *shape))
+    ends = np.cumsum(weights.ravel())
+    place = np.minimum(np.searchsorted(ends, covering() * ends[-1]), len(ends) - 1)
+    above = np.unravel_index(place, shape)
+    hosts = [below(above, each, tree.hosts) for each in tree.of_host]
+    folders = [below(hosts[host], logs, tree.folders) for host, logs in zip(groups.host, tree.of_folder, strict=True)]
+    steps = tree.logits[1] - tree.logits[0], tree.levels[1] - tree.levels[0]
+    logit, level = (
+        np.array([grid[each[axis]] for each in folders]) + step * (rng.random((len(folders), number)) - 0.5)
+        for axis, grid, step in zip((0, 1), (tree.logits, tree.levels), steps, strict=True)
+    )
+    return logit, level
