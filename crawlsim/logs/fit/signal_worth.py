@@ -10,7 +10,8 @@ is computed on grids (docs/theory/signals.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -38,8 +39,11 @@ _SHAPES_OF_COUNTS = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
 _POWERS = (0.0, 0.5, 1.0)
 """How the rate of silent changes grows with that of signals: not at all, to in proportion."""
 _SPREADS = (0.2, 0.7, 1.5)
+_MOST_PAGES = 2000
 _MOST_ROWS = 20_000
 _MOST_SAMPLED = 2000
+_RUN = 200
+_MOST_FOLDERS = 1000
 _TINY = 1e-300
 _FURTHEST = 18.0
 
@@ -63,6 +67,13 @@ class Beside(NamedTuple):
     signals: NDArray[np.int64]
     heard: NDArray[np.int64]
     listened: Array
+
+    def of(self, pages: NDArray[np.int64]) -> Beside:
+        """The same of some pages, numbered anew."""
+        index = np.zeros(self.gaps.pages, bool)
+        index[pages] = True
+        signals = self.signals[index[self.gaps.page]]
+        return Beside(self.gaps.of(pages), signals, self.heard[pages], self.listened[pages])
 
 
 @dataclass(frozen=True)
@@ -98,8 +109,14 @@ class _Counts(NamedTuple):
     posterior_shape: Array
     posterior_rate: Array
 
+    def of(self, pages: NDArray[np.int64]) -> _Counts:
+        """The same of some pages."""
+        rows = (self.means, self.posterior_shape, self.posterior_rate)
+        return _Counts(self.shape, *(each[pages] for each in rows))
+
     @property
     def expected(self) -> Array:
+        """Rates of the signals of each page."""
         return self.posterior_shape / self.posterior_rate
 
 
@@ -275,24 +292,31 @@ def _refined(of_folder: Array) -> tuple[Array, Array, Array]:
     return grids[0], grids[1], np.stack([spline(*grids) for spline in splines])
 
 
-def posterior_draws(
-    beside: Beside, groups: Groups, number: int, rng: np.random.Generator
-) -> Draws:
+def posterior_draws(beside: Beside, groups: Groups, number: int, rng: np.random.Generator) -> Draws:
     """Draws of the rates of all pages together.
 
     Parameters
     ----------
     beside : Beside
+        With at least one gap.
     groups : Groups
+        Of the pages.
     number : int
         Of the draws.
     rng : Generator
+
+    Notes
+    -----
+    How alike pages, folders and hosts are, and whether silent changes go with signals, is drawn
+    too: of a small log the most likely answer alone would make the intervals too narrow.
     """
+    groups = _of_few_folders(groups)
     gaps = beside.gaps
     counts = _counts(beside, groups.folder)
     share = np.clip((gaps.changed.sum() + 0.5) / (len(gaps.changed) + 1), 0.01, 0.95)
     typical = float(-np.log1p(-share) / gaps.length.mean())
-    ways = _ways(beside, groups, counts, typical)
+    some = _sampled(gaps.pages)
+    ways = _ways(beside.of(some), groups.of(some), counts.of(some), typical)
     ends = np.cumsum(special.softmax([way.evidence for way in ways]))
     asked = (np.arange(number) + rng.random()) / number
     chosen = np.bincount(np.minimum(np.searchsorted(ends, asked), len(ways) - 1))
@@ -302,6 +326,25 @@ def posterior_draws(
         if draws
     ]
     return Draws(*(np.concatenate(each, axis=1) for each in zip(*parts, strict=True)))
+
+
+def _of_few_folders(groups: Groups) -> Groups:
+    """The same with each host as one folder, or all, where there would be too many."""
+    if len(groups.host) <= _MOST_FOLDERS:
+        return groups
+    folder = groups.host[groups.folder]
+    hosts = int(groups.host.max()) + 1
+    if hosts <= _MOST_FOLDERS:
+        return Groups(folder, np.arange(hosts))
+    return Groups(np.zeros_like(folder), np.zeros(1, np.int64))
+
+
+def _sampled(pages: int) -> NDArray[np.int64]:
+    """All pages, or runs of neighbours, which are in few folders."""
+    if pages <= _MOST_SAMPLED:
+        return np.arange(pages)
+    begins = np.linspace(0, pages - _RUN, _MOST_SAMPLED // _RUN).astype(np.int64)
+    return np.unique(begins[:, None] + np.arange(_RUN))
 
 
 def _draws_by(
@@ -314,94 +357,111 @@ def _draws_by(
     rng: np.random.Generator,
 ) -> tuple[Array, Array, Array]:
     """Draws where the pages hang together in one way: precisions, silent changes, signals."""
-    kind = way.kind
-    scale = kind.scale(counts, typical)
-    shapes = kind.shapes(counts)
-    logs = _page_likelihoods(beside, scale)
-    of_folder = _sums(_of_pages(logs, shapes), groups.folder, len(groups.host))
+    scale = way.kind.scale(counts, typical)
+    shapes = way.kind.shapes(counts)
+    of_folder = np.zeros((len(groups.host), len(_LOGITS), len(_LEVELS)))
+    for pages, some in _blocks(beside):
+        logs = _page_likelihoods(some, scale[pages])
+        np.add.at(of_folder, groups.folder[pages], _of_pages(logs, shapes[pages]))
     logits, levels, fine = _refined(of_folder)
     tree = _tree(fine, groups, logits, levels, way.folders, way.hosts)
     logit, level = _drawn_means(tree, groups, number, rng)
     silent = np.empty((len(scale), number))
-    for page in range(len(scale)):
-        at_logit = logit[groups.folder[page]]
-        at_level = level[groups.folder[page]]
-        place = np.clip((at_logit - _LOGITS[0]) / _COARSE, 0, len(_LOGITS) - 1.001)
-        left = place.astype(int)
-        inside = (place - left)[:, None]
-        likelihood = (1 - inside) * logs[page, left] + inside * logs[page, left + 1]
-        apart = _RATES - at_level[:, None]
-        weights = likelihood + shapes[page] * (apart - np.exp(apart))
-        weights = np.exp(weights - weights.max(axis=1, keepdims=True))
-        ends = np.cumsum(weights, axis=1)
-        cell = (ends < (rng.random(number) * ends[:, -1])[:, None]).sum(axis=1)
-        silent[page] = scale[page] * np.exp(_RATES[cell] + _STEP * (rng.random(number) - 0.5))
-    heard = _heard_given(silent, level, groups, counts, kind, typical, rng)
+    heard = np.empty((len(scale), number))
+    for pages, some in _blocks(beside):
+        logs = _page_likelihoods(some, scale[pages])
+        for page, of_page in zip(range(pages.start, pages.stop), logs, strict=True):
+            folder = groups.folder[page]
+            rates = _drawn_rates(of_page, logit[folder], level[folder], shapes[page], rng)
+            silent[page] = scale[page] * rates
+            relative = silent[page] / (typical * np.exp(level[folder]))
+            heard[page] = _heard_given(relative, counts, page, way.kind, rng)
     return special.expit(logit)[groups.folder], silent, heard
 
 
-def _heard_given(
-    silent: Array,
-    level: Array,
-    groups: Groups,
-    counts: _Counts,
-    kind: _Kind,
-    typical: float,
-    rng: np.random.Generator,
+def _blocks(beside: Beside) -> Iterator[tuple[slice, Beside]]:
+    """Runs of pages with their gaps."""
+    for pages, rows in beside.gaps.blocks(_MOST_PAGES, _MOST_ROWS):
+        gaps = beside.gaps.rows(rows)
+        own = replace(
+            gaps,
+            page=gaps.page - np.int32(pages.start),
+            first=gaps.first[pages],
+            visits=gaps.visits[pages],
+        )
+        yield pages, Beside(own, beside.signals[rows], beside.heard[pages], beside.listened[pages])
+
+
+def _drawn_rates(
+    logs: Array, logit: Array, level: Array, shape: float, rng: np.random.Generator
 ) -> Array:
-    """Draws of the rates of signals, given those of silent changes, which tell of them too."""
-    number = silent.shape[1]
+    """Draws of the rate of silent changes of one page, over its scale, one for each mean."""
+    place = np.clip((logit - _LOGITS[0]) / _COARSE, 0, len(_LOGITS) - 1.001)
+    left = place.astype(int)
+    inside = (place - left)[:, None]
+    likelihood = (1 - inside) * logs[left] + inside * logs[left + 1]
+    apart = _RATES - level[:, None]
+    cell = _drawn_cells(likelihood + shape * (apart - np.exp(apart)), rng)
+    return np.exp(_RATES[cell] + _STEP * (rng.random(len(cell)) - 0.5))
+
+
+def _drawn_cells(logs: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A place in each row, by the logarithms of their probabilities."""
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    ends = np.cumsum(weights, axis=1)
+    return (ends < (rng.random(len(ends)) * ends[:, -1])[:, None]).sum(axis=1)
+
+
+def _heard_given(
+    relative: Array, counts: _Counts, page: int, kind: _Kind, rng: np.random.Generator
+) -> Array:
+    """Draws of the rate of signals of a page, given its silent changes, which tell of it too."""
     shares = (np.arange(_POINTS) + 0.5) / _POINTS
-    heard = np.empty_like(silent)
-    for page in range(len(silent)):
-        shape = counts.posterior_shape[page]
-        rates = special.gammaincinv(shape, shares) / counts.posterior_rate[page]
-        expected = typical * (rates / counts.means[page]) ** kind.power
-        ratio = silent[page][:, None] * np.exp(-level[groups.folder[page]])[:, None] / expected
-        logs = kind.shape * (np.log(ratio) - ratio)
-        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        ends = np.cumsum(weights, axis=1)
-        cell = (ends < (rng.random(number) * ends[:, -1])[:, None]).sum(axis=1)
-        inside = (cell + rng.random(number)) / _POINTS
-        heard[page] = np.interp(inside, shares, rates)
-    return heard
+    rates = special.gammaincinv(counts.posterior_shape[page], shares)
+    rates /= counts.posterior_rate[page]
+    ratio = relative[:, None] / (rates / counts.means[page]) ** kind.power
+    cell = _drawn_cells(kind.shape * (np.log(ratio) - ratio), rng)
+    return np.interp((cell + rng.random(len(cell))) / _POINTS, shares, rates)
 
 
 def _drawn_means(
     tree: _Tree, groups: Groups, number: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Draws of the logit of the precision and of the level of each folder."""
-    shape = tree.of_all.shape
+    """Draws of the logit of the precision, and of the level, of each folder; (folders, number)."""
 
-    def cells(weights: Array, shares: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        ends = np.cumsum(weights.reshape(len(weights), -1), axis=1)
-        place = [np.searchsorted(row, share * row[-1]) for row, share in zip(ends, shares, strict=True)]
-        return np.unravel_index(np.minimum(place, ends.shape[1] - 1), shape)
-
-    def covering() -> Array:
-        return (rng.permutation(number) + rng.random(number)) / number
-
-    def below(above: tuple[Array, Array], logs: Array, sd: float) -> tuple[Array, Array]:
+    def of_one(logs: Array, above: NDArray[np.int64], sd: float) -> NDArray[np.int64]:
+        """Cells of a folder or host, one given each cell above."""
         weights = np.exp(logs - logs.max())
-        first = _kernel(tree.logits, sd)[above[0]]
-        second = _kernel(tree.levels, sd)[above[1]]
-        shares = covering()
-        found = np.empty((2, number), np.int64)
-        for draw in range(number):
-            given = first[draw][:, None] * weights * second[draw]
-            found[:, draw] = [each[0] for each in cells(given[None], shares[draw : draw + 1])]
-        return found[0], found[1]
+        rows, columns = np.unravel_index(above, logs.shape)
+        kernels = _kernel(tree.logits, sd)[rows], _kernel(tree.levels, sd)[columns]
+        found = np.empty(number, np.int64)
+        for draw, share in enumerate(_covering(number, rng)):
+            given = kernels[0][draw][:, None] * weights * kernels[1][draw]
+            found[draw] = _cell_at(given, share)
+        return found
 
     top = tree.of_all + _prior(tree.logits)
-    weights = np.broadcast_to(np.exp(top - top.max()), (1, *shape))
-    ends = np.cumsum(weights.ravel())
-    place = np.minimum(np.searchsorted(ends, covering() * ends[-1]), len(ends) - 1)
-    above = np.unravel_index(place, shape)
-    hosts = [below(above, each, tree.hosts) for each in tree.of_host]
-    folders = [below(hosts[host], logs, tree.folders) for host, logs in zip(groups.host, tree.of_folder, strict=True)]
-    steps = tree.logits[1] - tree.logits[0], tree.levels[1] - tree.levels[0]
+    weights = np.exp(top - top.max())
+    of_all = np.array([_cell_at(weights, share) for share in _covering(number, rng)])
+    of_hosts = [of_one(logs, of_all, tree.hosts) for logs in tree.of_host]
+    of_folders = [
+        of_one(logs, of_hosts[host], tree.folders)
+        for host, logs in zip(groups.host, tree.of_folder, strict=True)
+    ]
+    places = np.unravel_index(np.array(of_folders), top.shape)
     logit, level = (
-        np.array([grid[each[axis]] for each in folders]) + step * (rng.random((len(folders), number)) - 0.5)
-        for axis, grid, step in zip((0, 1), (tree.logits, tree.levels), steps, strict=True)
+        grid[place] + (grid[1] - grid[0]) * (rng.random(place.shape) - 0.5)
+        for grid, place in zip((tree.logits, tree.levels), places, strict=True)
     )
     return logit, level
+
+
+def _covering(number: int, rng: np.random.Generator) -> Array:
+    """Shares from 0 to 1 in any order, one in each of as many equal parts."""
+    return np.asarray((rng.permutation(number) + rng.random(number)) / number)
+
+
+def _cell_at(weights: Array, share: float) -> int:
+    """The cell below which a share of all weights lies."""
+    ends = np.cumsum(weights)
+    return min(int(np.searchsorted(ends, share * ends[-1])), len(ends) - 1)
