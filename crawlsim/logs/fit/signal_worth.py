@@ -21,6 +21,7 @@ from scipy import interpolate, special
 
 from crawlsim.logs.fit.shared_prior import Groups
 from crawlsim.logs.read.gaps import Gaps
+from crawlsim.logs.read.signals import Heard
 from scenarios.arrays import Array
 
 _COARSE = 0.5
@@ -74,6 +75,36 @@ class Beside(NamedTuple):
         index[pages] = True
         signals = self.signals[index[self.gaps.page]]
         return Beside(self.gaps.of(pages), signals, self.heard[pages], self.listened[pages])
+
+
+def signals_beside(gaps: Gaps, heard: Heard) -> Beside:
+    """The gaps of visits while signals were heard, and the signals within each.
+
+    Parameters
+    ----------
+    gaps : Gaps
+    heard : Heard
+        Of the same pages, in the same unit of time. Those before the first visit of a page say
+        nothing; those after the last one say how often it signals.
+    """
+    ends = gaps.start + gaps.length
+    own = gaps.rows((gaps.start >= heard.begin) & (ends <= heard.end))
+    since = np.maximum(gaps.first, heard.begin)
+    counted = heard.time > since[heard.page]
+    page = heard.page[counted]
+    time = heard.time[counted]
+    # One number for page and time, so that all gaps are looked up at once.
+    begin = float(min(heard.begin, gaps.begin))
+    span = max(heard.end, gaps.end) - begin + 1.0
+
+    def number_by(pages: NDArray[np.int32], times: Array) -> NDArray[np.int64]:
+        return np.searchsorted(
+            page * span + (time - begin), pages * span + (times - begin), "right"
+        )
+
+    within = number_by(own.page, own.start + own.length) - number_by(own.page, own.start)
+    listened = np.where(np.isfinite(since), np.maximum(heard.end - since, 0.0), 0.0)
+    return Beside(own, within, np.bincount(page, minlength=gaps.pages), listened)
 
 
 @dataclass(frozen=True)
