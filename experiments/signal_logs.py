@@ -12,9 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analytic.signals.levels import best_levels
+from crawlsim.api import schedule
 from crawlsim.fitting import Options, Trace, fit
+from crawlsim.logs.plan.signal_levels import Rates, cycles, deaf, replayed
 from crawlsim.logs.read.log import VisitLog
-from crawlsim.logs.read.signals import SignalLog
+from crawlsim.logs.read.signals import SignalLog, heard_in
 from scenarios.arrays import Array
 from scenarios.signals import SignalRates
 
@@ -52,6 +55,7 @@ def made_site(
     rng: np.random.Generator,
     *,
     builds: int = 0,
+    build_takes: float = 0.0,
     alike: float = np.inf,
     folders: int = 1,
     host: str = "https://example.org",
@@ -68,6 +72,8 @@ def made_site(
     rng : Generator
     builds : int
         How often the site is built anew, at random times, which stamps the dates of all pages.
+    build_takes : float
+        Seconds of a build, within which each page has its stamp.
     alike : float
         Sum of the parameters of the beta law of the recall of a page; infinite where all are alike.
     folders : int
@@ -87,7 +93,8 @@ def made_site(
         page = np.repeat(np.arange(pages), number)
         moments.append((page, START + rng.uniform(0.0, span + MONTH, len(page))))
     build = START + rng.uniform(0.0, span, builds)
-    stamped = (np.tile(np.arange(pages), builds), np.repeat(build, pages))
+    stamps = np.repeat(build, pages) + build_takes * rng.random(pages * builds)
+    stamped = (np.tile(np.arange(pages), builds), stamps)
     urls = np.array([f"{host}/{page % folders}/{page:05d}" for page in range(pages)], object)
     order = np.argsort(urls)
     rank = np.argsort(order)
@@ -160,3 +167,81 @@ def coverage(
         of_pages = ((total[:, 1] <= changes * DAY) & (changes * DAY <= total[:, 2])).mean()
         rows.append([*held, of_pages, found[0][0], found[1][0]])
     return Coverage(*np.mean(np.array(rows, float), axis=0).tolist())
+
+
+class Kept(NamedTuple):
+    """What a plan pays, beside others; stale shares under the true rates, or of a replayed year.
+
+    Attributes
+    ----------
+    uniform, deaf, exact : float
+        Even visits; the best plan that knows the rates but hears nothing; the best that hears.
+    plan, promised : float
+        The plan that was made from the log, and what it promised.
+    spent : float
+        Its visits, over the budget.
+    promise_holds : bool
+    """
+
+    uniform: float
+    deaf: float
+    exact: float
+    plan: float
+    promised: float
+    spent: float
+    promise_holds: bool
+
+    @property
+    def of_uniform(self) -> float:
+        """Share of the exact saving over even visits that is kept."""
+        return (self.uniform - self.plan) / (self.uniform - self.exact)
+
+    @property
+    def of_deaf(self) -> float:
+        """The same over the best plan without signals."""
+        return (self.deaf - self.plan) / (self.deaf - self.exact)
+
+
+def kept(site: Site, even: float | None = None) -> Kept:
+    """A plan from a log with a visit of each page a month, under the true rates."""
+    pages = len(site.log.urls)
+    rates = SignalRates(*(each * MONTH for each in site.rates))
+    weights = np.ones(pages)
+    exact = best_levels(rates, weights, float(pages))
+    nothing = np.zeros(pages)
+    changes = rates.silent + rates.true
+    deaf = best_levels(SignalRates(changes, nothing, nothing), weights, float(pages))
+    plan = schedule(site.log, f"{pages / 30}/day", signals=site.signals, even=even)
+    assert plan.by_signals is not None
+    length, fresh = cycles(Rates(*site.rates), plan.by_signals.due)
+    stale = float((1 - fresh / length).mean())
+    promise = None if plan.expected is None else plan.expected["plan"]
+    return Kept(
+        uniform=float((1 + np.expm1(-changes) / changes).mean()),
+        deaf=1 - float(deaf.fresh.mean()),
+        exact=1 - float(exact.fresh.mean()),
+        plan=stale,
+        promised=np.nan if promise is None else promise.mean,
+        spent=float((1 / length).sum()) * MONTH / pages,
+        promise_holds=promise is not None and promise.low <= stale <= promise.high,
+    )
+
+
+def replayed_year(site: Site) -> tuple[float, float, float]:
+    """Stale shares of plan and even visits in the second of two years, and what the plan spent.
+
+    The plan is made from the first year; even visits are as many as it then spent.
+    """
+    pages = len(site.log.urls)
+    begin = START + 12 * MONTH
+    log, _ = site.log.up_to(begin + DAY)
+    signals, _ = site.signals.up_to(begin + DAY)
+    plan = schedule(log, f"{pages / 30}/day", signals=signals)
+    assert plan.by_signals is not None
+    heard = heard_in(site.signals, site.log.urls, START, begin + 12 * MONTH)
+    changes = (site.change_page, site.change_time)
+    paid = replayed(changes, heard, plan.by_signals, begin, begin + 12 * MONTH)
+    visits = np.full(pages, paid.visits.sum() / pages / (12 * MONTH))
+    even = replayed(changes, heard, deaf(visits), begin, begin + 12 * MONTH)
+    spent = float(paid.visits.sum()) / pages / 12
+    return float(paid.stale.mean()), float(even.stale.mean()), spent

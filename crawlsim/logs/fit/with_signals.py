@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ _SEED = 5
 _DRAWS, _DRAWS_OF_MANY = 480, 120
 _MANY = 3000
 _FEW_DRAWS = 20
+MOST_SAID = 5
+"""Hosts of which notes speak."""
 _ALL_SHARES = 0.05
 """Of a wide interval an end as near to 0 or 1 is 0 or 1: nothing tells the two apart."""
 
@@ -49,6 +51,27 @@ class HostWorth(NamedTuple):
     def subject(self) -> str | None:
         """What its parameters are called after."""
         return self.host or None
+
+    def record(self) -> dict[str, Any]:
+        """The entries for JSON."""
+        shares = {
+            f"{name}{end}": value
+            for name, share in (("precision", self.precision), ("recall", self.recall))
+            for end, value in zip(("", "_low", "_high"), share, strict=True)
+        }
+        return {"host": self.host, "pages": self.pages, "signals": self.signals} | shares
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        where = f"Signals of {self.host}" if self.host else "Signals"
+        if not self.signals:
+            return f"{where}: none was heard."
+        true, known = (
+            f"{100 * share:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+            for share, low, high in (self.precision, self.recall)
+        )
+        return f"{where}: {true} are true; of the changes {known} have one."
 
 
 def drawn(beside: Beside, names: NDArray[np.object_]) -> Draws:
@@ -127,7 +150,7 @@ def with_signals(
     is_believed : bool
         Whether the visits say when pages change.
     """
-    heard = heard_in(signals, log)
+    heard = heard_in(signals, log.urls, gaps.begin, gaps.end, dated=log.dated)
     beside = signals_beside(gaps, heard)
     draws = drawn(beside, log.urls)
     hosts = worth_of_hosts(draws, beside, log.urls, is_believed=is_believed)
@@ -157,25 +180,10 @@ def with_signals(
             "signals": int(beside.heard.sum()),
             "signals_between_visits": int(beside.signals.sum()),
         },
-        notes=(*heard.notes, *(_sentence(each) for each in hosts[:_MOST_SAID]), *fitted.notes),
+        notes=(*heard.notes, *(each.sentence for each in hosts[:MOST_SAID]), *fitted.notes),
         changes={
             "pages.change_rates": rates.tolist(),
             "pages.signals": pages["signals"],
         },
         system={**fitted.system, "pages": pages},
     )
-
-
-_MOST_SAID = 5
-
-
-def _sentence(of: HostWorth) -> str:
-    """What the signals of a host are worth, in a sentence."""
-    where = f"Signals of {of.host}" if of.host else "Signals"
-    if not of.signals:
-        return f"{where}: none was heard."
-    true, known = (
-        f"{100 * share:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
-        for share, low, high in (of.precision, of.recall)
-    )
-    return f"{where}: {true} are true; of the changes {known} have one."

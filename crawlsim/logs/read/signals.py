@@ -20,7 +20,7 @@ from crawlsim.logs.read.columns import DATE_FORM
 from crawlsim.logs.read.csv_lines import blocks, from_first_line
 from crawlsim.logs.read.forms import form_of
 from crawlsim.logs.read.history import History
-from crawlsim.logs.read.log import ChangeLog, Log, VisitLog
+from crawlsim.logs.read.log import Log
 from crawlsim.logs.read.named import read_csv, read_json
 from crawlsim.logs.read.page_names import site_key
 from crawlsim.logs.read.read import PAGES, files_of
@@ -172,14 +172,20 @@ def _not_yet_to_come(log: SignalLog) -> SignalLog:
     return replace(log.where(~late), left_out=(*log.left_out, note))
 
 
-def heard_in(signals: SignalLog, log: VisitLog | ChangeLog) -> Heard:
+def heard_in(
+    signals: SignalLog, urls: NDArray[np.object_], begin: float, end: float, *, dated: bool = True
+) -> Heard:
     """The signals of the pages of a log, without those that say nothing of a page.
 
     Parameters
     ----------
     signals : SignalLog
-    log : VisitLog or ChangeLog
-        With the same spelling of pages.
+    urls : ndarray of str, shape (pages,)
+        Of the log, spelled as those of the signals.
+    begin, end : float
+        First and last time of the log.
+    dated : bool
+        Whether its times are dates.
 
     Raises
     ------
@@ -192,7 +198,7 @@ def heard_in(signals: SignalLog, log: VisitLog | ChangeLog) -> Heard:
     page: signals of a tenth of the pages of a host within a minute, and of five or more, are left
     out, unless as many are usual there.
     """
-    if signals.dated != log.dated:
+    if signals.dated != dated:
         allowed = f"must have dates as the visits have, such as {DATE_FORM}"
         if signals.dated:
             allowed = "must have numbers as times, as the visits have, not dates"
@@ -205,13 +211,13 @@ def heard_in(signals: SignalLog, log: VisitLog | ChangeLog) -> Heard:
         raise ScenarioError(_OPTION, MISSING, allowed)
     notes = list(signals.notes)
     key = PAGES[signals.pages] or str
-    places = {key(url): place for place, url in enumerate(log.urls.tolist())}
+    places = {key(url): place for place, url in enumerate(urls.tolist())}
     index = np.array([places.get(key(url), -1) for url in signals.urls.tolist()], np.int64)
     page = index[signals.page]
     known = page >= 0
     if not known.all():
-        notes.append(_of_strangers(signals, log, ~known))
-    shared, moments = _shared(signals, log) if signals.dated else (~known & known, 0)
+        notes.append(_of_strangers(signals, urls, ~known))
+    shared, moments = _shared(signals, urls) if signals.dated else (~known & known, 0)
     if shared.any():
         how = "at one moment" if moments == 1 else f"at {moments} moments"
         notes.append(
@@ -219,31 +225,33 @@ def heard_in(signals: SignalLog, log: VisitLog | ChangeLog) -> Heard:
             "site or more, as when all is built anew, say nothing of a page and are left out."
         )
     kept = known & ~shared
-    begin, end = _listened(signals, log)
-    notes += _of_silence(begin, end, log)
+    since, until = _listened(signals.time, begin, end)
+    notes += _of_silence(since > begin, until < end)
     order = np.lexsort((signals.time[kept], page[kept]))
-    return Heard(page[kept][order], signals.time[kept][order], begin, end, tuple(notes))
+    return Heard(page[kept][order], signals.time[kept][order], since, until, tuple(notes))
 
 
-def _of_strangers(signals: SignalLog, log: VisitLog | ChangeLog, strange: NDArray[np.bool_]) -> str:
+def _of_strangers(signals: SignalLog, urls: NDArray[np.object_], strange: NDArray[np.bool_]) -> str:
     """How many signals are of URLs that were never visited, and whether these are spellings."""
     number = int(strange.sum())
     are = "is of a URL that was" if number == 1 else "are of URLs that were"
     note = f"{counted(number, 'signal')} {are} never visited"
     if signals.pages == "exact":
-        keys = set(map(site_key, log.urls.tolist()))
-        urls = signals.urls[np.unique(signals.page[strange])].tolist()
-        spelled = sum(site_key(url) in keys for url in urls)
+        keys = set(map(site_key, urls.tolist()))
+        strangers = signals.urls[np.unique(signals.page[strange])].tolist()
+        spelled = sum(site_key(url) in keys for url in strangers)
         if spelled:
-            of_pages = "a spelling of a page" if spelled == 1 else "spellings of pages"
-            note += f"; {spelled} of {len(urls)} URLs {'is' if spelled == 1 else 'are'} {of_pages} "
-            note += "that were (http and https, www.): with --pages site-key their signals count"
+            are = "is a spelling of a page" if spelled == 1 else "are spellings of pages"
+            note += (
+                f"; {spelled} of {len(strangers)} URLs {are} that were (http and https, www.): "
+                "with --pages site-key their signals count"
+            )
     return f"{note}."
 
 
-def _shared(signals: SignalLog, log: VisitLog | ChangeLog) -> tuple[NDArray[np.bool_], int]:
+def _shared(signals: SignalLog, urls: NDArray[np.object_]) -> tuple[NDArray[np.bool_], int]:
     """Which signals very many pages of a host share within a minute, and how many minutes."""
-    host, _ = hosts_of(np.concatenate([signals.urls, log.urls]))
+    host, _ = hosts_of(np.concatenate([signals.urls, urls]))
     pages = np.bincount(host[: len(signals.urls)], minlength=int(host.max()) + 1)
     visited = np.bincount(host[len(signals.urls) :], minlength=len(pages))
     minute = np.floor(signals.time / _MINUTE).astype(np.int64)
@@ -272,34 +280,20 @@ _LONG_SILENCE = 10.0
 """Mean times between two signals after which nobody is taken to listen; of chance e^-10."""
 
 
-def _listened(signals: SignalLog, log: VisitLog | ChangeLog) -> tuple[float, float]:
+def _listened(times: Array, begin: float, end: float) -> tuple[float, float]:
     """When listening began and ended: with the visits, unless there is a long silence."""
-    begin = float(log.time.min(initial=np.inf))
-    end = float(log.time.max(initial=-np.inf))
-    times = signals.time
-    if not len(times):
+    if len(times) < 2:
         return begin, end
-    first, last = float(times.min()), float(times.max())
+    first = float(times.min())
+    last = float(times.max())
     silence = _LONG_SILENCE * (last - first) / max(len(np.unique(times)) - 1, 1)
-    if len(times) > 1 and first > begin + silence:
-        begin = first
-    if len(times) > 1 and last < end - silence:
-        return begin, last
-    return begin, max(end, last)
+    since = first if first > begin + silence else begin
+    return since, last if last < end - silence else max(end, last)
 
 
-def _of_silence(begin: float, end: float, log: VisitLog | ChangeLog) -> list[str]:
+def _of_silence(before: bool, after: bool) -> list[str]:
     """Whether visits of a time without signals are left out."""
-    if not len(log.time):
-        return []
-    parts = [
-        part
-        for part, is_left_out in (
-            ("before the first signal", begin > log.time.min()),
-            ("after the last signal", end < log.time.max()),
-        )
-        if is_left_out
-    ]
+    parts = ["before the first signal"] * before + ["after the last one"] * after
     if not parts:
         return []
     return [f"Visits long {' and '.join(parts)} say nothing of signals: nobody seems to listen."]
