@@ -8,7 +8,7 @@ that the log leaves possible, with the levels as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,7 +30,8 @@ EVEN_SHARE = 0.1
 _MOST_TERMS = 400
 _TINY = 1e-300
 _PRECISION = 1e-6
-_FEWEST, _MOST = 1e-4, 1e4
+_ROUNDING = 1e-4
+_FARTHEST = 20.0
 _MOST_PAGES = 2048
 
 
@@ -174,31 +175,31 @@ def level_plan(draws: Draws, importance: Array, limits: Limits, even_share: floa
         shortest = np.broadcast_to(1.0 / np.asarray(limits.most, float), pages)
     problem = _Problem(rates, importance, np.maximum(longest, shortest), shortest)
     due = Due(np.empty(pages), np.empty(pages), shortest)
-    for some, budget in _of_hosts(problem, limits):
-        own = problem.of(some).solved(budget)
+    for some, own in _of_hosts(problem, limits):
         due.levels[some] = own.levels
         due.worths[some] = own.worths
     return LevelPlan(due, 1.0 / cycles(rates, due)[0], draws)
 
 
-def _of_hosts(problem: _Problem, limits: Limits) -> Sequence[tuple[NDArray[np.int64], float]]:
-    """Pages that share a budget: hosts that keep to their limit, each, and all others together."""
+def _of_hosts(problem: _Problem, limits: Limits) -> Iterator[tuple[NDArray[np.int64], Due]]:
+    """Levels of pages that share a budget: each host that its limit holds back, and all others."""
     left = np.arange(len(limits.host))
     budget = limits.budget
-    parts: list[tuple[NDArray[np.int64], float]] = []
-    while True:
-        due = problem.of(left).solved(budget)
-        visits = 1.0 / cycles(problem.of(left).rates, due)[0]
+    while len(left):
+        own = problem.of(left)
+        due = own.solved(budget)
+        visits = 1.0 / cycles(own.rates, due)[0]
         of_host = np.bincount(limits.host[left], visits, len(limits.host_budgets))
-        over = np.flatnonzero(of_host > limits.host_budgets * (1 + 1e3 * _PRECISION))
+        over = np.flatnonzero(of_host > limits.host_budgets * (1 + _ROUNDING))
         if not len(over):
-            return [*parts, (left, budget)]
+            yield left, due
+            return
         for host in over.tolist():
-            parts.append((left[limits.host[left] == host], float(limits.host_budgets[host])))
-            budget -= float(limits.host_budgets[host])
+            most = float(limits.host_budgets[host])
+            some = left[limits.host[left] == host]
+            yield some, problem.of(some).solved(most)
+            budget -= most
         left = left[~np.isin(limits.host[left], over)]
-        if not len(left):
-            return parts
 
 
 class _Problem(NamedTuple):
@@ -221,19 +222,19 @@ class _Problem(NamedTuple):
             visits = 1.0 / cycles(self.rates, self._at(np.exp(log_visits) * budget))[0]
             return float(np.log(visits.sum() / budget))
 
-        low = high = 0.0
-        if surplus(0.0) > 0:
-            while low > np.log(_FEWEST) and surplus(low) > 0:
-                low -= 1.0
-        else:
-            while high < np.log(_MOST) and surplus(high) < 0:
-                high += 0.5
-        if surplus(low) > 0 or low == high:
-            return self._at(np.exp(low) * budget)
-        if surplus(high) < 0:
-            return self._at(np.exp(high) * budget)
-        found = optimize.brentq(surplus, low, high, xtol=_PRECISION)
-        return self._at(np.exp(found) * budget)
+        near = far = 0.0
+        ahead = surplus(near)
+        if abs(ahead) < _ROUNDING:
+            return self._at(budget)
+        step = -0.25 if ahead > 0 else 0.25
+        while abs(far) < _FARTHEST:
+            far += step
+            if surplus(far) * ahead <= 0:
+                found = optimize.brentq(surplus, *sorted((near, far)), xtol=_PRECISION)
+                return self._at(np.exp(found) * budget)
+            near = far
+            step *= 2.0
+        return self._at(np.exp(far) * budget)  # the limits leave no choice
 
     def _at(self, visits: float) -> Due:
         """The best levels for some visits per second, where no page waits longer than it may.
