@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import interpolate, special
 
 from crawlsim.logs.fit.shared_prior import Groups
-from crawlsim.logs.read.gaps import Gaps
+from crawlsim.logs.read.gaps import YEAR, Gaps
 from crawlsim.logs.read.signals import Heard
 from scenarios.arrays import Array
 
@@ -55,9 +55,9 @@ class Beside(NamedTuple):
     Attributes
     ----------
     gaps : Gaps
-        While signals were heard.
+        While signals were listened to, and those of the two years before the end of the log.
     signals : ndarray of int, shape (gaps,)
-        Those within each gap.
+        Those within each gap; -1 where nobody listened.
     heard : ndarray of int, shape (pages,)
         Signals of each page since its first visit.
     listened : ndarray, shape (pages,)
@@ -77,8 +77,8 @@ class Beside(NamedTuple):
         return Beside(self.gaps.of(pages), signals, self.heard[pages], self.listened[pages])
 
 
-def signals_beside(gaps: Gaps, heard: Heard) -> Beside:
-    """The gaps of visits while signals were heard, and the signals within each.
+def signals_beside(gaps: Gaps, heard: Heard, recent: float = 2 * YEAR) -> Beside:
+    """The gaps of visits, and the signals within each.
 
     Parameters
     ----------
@@ -86,9 +86,13 @@ def signals_beside(gaps: Gaps, heard: Heard) -> Beside:
     heard : Heard
         Of the same pages, in the same unit of time. Those before the first visit of a page say
         nothing; those after the last one say how often it signals.
+    recent : float
+        How long before the end of the log visits count too beside which nobody listened.
     """
-    ends = gaps.start + gaps.length
-    own = gaps.rows((gaps.start >= heard.begin) & (ends <= heard.end))
+    own = gaps.rows(
+        ((gaps.start >= heard.begin) & (gaps.start + gaps.length <= heard.end))
+        | (gaps.start >= gaps.end - recent)
+    )
     since = np.maximum(gaps.first, heard.begin)
     counted = heard.time > since[heard.page]
     page = heard.page[counted]
@@ -102,7 +106,9 @@ def signals_beside(gaps: Gaps, heard: Heard) -> Beside:
             page * span + (time - begin), pages * span + (times - begin), "right"
         )
 
-    within = number_by(own.page, own.start + own.length) - number_by(own.page, own.start)
+    ends = own.start + own.length
+    within = number_by(own.page, ends) - number_by(own.page, own.start)
+    within[(own.start < heard.begin) | (ends > heard.end)] = -1
     listened = np.where(np.isfinite(since), np.maximum(heard.end - since, 0.0), 0.0)
     return Beside(own, within, np.bincount(page, minlength=gaps.pages), listened)
 
@@ -169,26 +175,45 @@ def _counts(beside: Beside, folder: NDArray[np.int64]) -> _Counts:
     return _Counts(shape, means, shape + beside.heard, shape / means + beside.listened)
 
 
-def _page_likelihoods(beside: Beside, scale: Array) -> Array:
-    """Log-likelihoods of each page, shape (pages, precisions, rates), the rates times its scale."""
+def _page_likelihoods(beside: Beside, scale: Array, expected: Array) -> Array:
+    """Log-likelihoods of each page, shape (pages, precisions, rates).
+
+    Parameters
+    ----------
+    beside : Beside
+    scale : ndarray, shape (pages,)
+        Of the rates of silent changes.
+    expected : ndarray, shape (pages,)
+        Rates of the signals, which stand for those where nobody listened.
+    """
     gaps = beside.gaps
-    worth = np.logaddexp(0.0, _LOGITS)  # -ln(1 - p)
     factors = np.exp(_RATES)
     kept = ~gaps.changed
     time = np.bincount(gaps.page[kept], gaps.length[kept], gaps.pages) * scale
-    number = np.bincount(gaps.page[kept], beside.signals[kept], gaps.pages)
-    logs = -(time[:, None, None] * factors + number[:, None, None] * worth[:, None])
+    pulled = _pulled(beside, np.flatnonzero(kept), expected)
+    logs = np.zeros((gaps.pages, len(_LOGITS), len(_RATES)))
+    for place, each in enumerate(pulled.T):
+        logs[:, place] -= np.bincount(gaps.page[kept], each, gaps.pages)[:, None]
+    logs -= time[:, None, None] * factors
     rows = np.flatnonzero(gaps.changed)
     for first in range(0, len(rows), _MOST_ROWS):
         part = rows[first : first + _MOST_ROWS]
         page = gaps.page[part]
         length = (gaps.length[part] * scale[page]).astype(np.float32)
-        pulled = (beside.signals[part, None] * worth).astype(np.float32)
-        exponent = pulled[:, :, None] + length[:, None, None] * factors.astype(np.float32)
+        of_signals = _pulled(beside, part, expected).astype(np.float32)
+        exponent = of_signals[:, :, None] + length[:, None, None] * factors.astype(np.float32)
         change = np.log(-np.expm1(-np.maximum(exponent, np.float32(1e-30))))
         ends = np.flatnonzero(np.diff(page, prepend=-1))
         logs[page[ends]] += np.add.reduceat(change, ends, axis=0)
     return logs
+
+
+def _pulled(beside: Beside, rows: NDArray[np.int64], expected: Array) -> Array:
+    """What the signals of some gaps take off the logarithm of being fresh, for each precision."""
+    worth = np.logaddexp(0.0, _LOGITS)  # -ln(1 - p)
+    signals = beside.signals[rows, None]
+    mean = expected[beside.gaps.page[rows]] * beside.gaps.length[rows]
+    return np.where(signals >= 0, signals * worth, mean[:, None] * special.expit(_LOGITS))
 
 
 def _rates_given_levels(shapes: Array) -> Array:
@@ -299,7 +324,7 @@ def _ways(beside: Beside, groups: Groups, counts: _Counts, typical: float) -> li
     of_hosts = _SPREADS if groups.host.max() > 0 else (1.0,)
     found = []
     for power in _POWERS:
-        logs = _page_likelihoods(beside, _Kind(1.0, power).scale(counts, typical))
+        logs = _page_likelihoods(beside, _Kind(1.0, power).scale(counts, typical), counts.expected)
         for shape in _SHAPES:
             kind = _Kind(shape, power)
             of_folder = _sums(_of_pages(logs, kind.shapes(counts)), groups.folder, folders)
@@ -392,7 +417,7 @@ def _draws_by(
     shapes = way.kind.shapes(counts)
     of_folder = np.zeros((len(groups.host), len(_LOGITS), len(_LEVELS)))
     for pages, some in _blocks(beside):
-        logs = _page_likelihoods(some, scale[pages])
+        logs = _page_likelihoods(some, scale[pages], counts.expected[pages])
         np.add.at(of_folder, groups.folder[pages], _of_pages(logs, shapes[pages]))
     logits, levels, fine = _refined(of_folder)
     tree = _tree(fine, groups, logits, levels, way.folders, way.hosts)
@@ -400,7 +425,7 @@ def _draws_by(
     silent = np.empty((len(scale), number))
     heard = np.empty((len(scale), number))
     for pages, some in _blocks(beside):
-        logs = _page_likelihoods(some, scale[pages])
+        logs = _page_likelihoods(some, scale[pages], counts.expected[pages])
         for page, of_page in zip(range(pages.start, pages.stop), logs, strict=True):
             folder = groups.folder[page]
             rates = _drawn_rates(of_page, logit[folder], level[folder], shapes[page], rng)

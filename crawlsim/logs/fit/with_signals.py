@@ -82,7 +82,7 @@ def drawn(beside: Beside, names: NDArray[np.object_]) -> Draws:
     ScenarioError
         If no page was visited twice while signals were heard.
     """
-    if not len(beside.gaps.page):
+    if not (beside.signals >= 0).any():
         allowed = "no page was visited twice while these signals were heard"
         raise ScenarioError("--signals", counted(int(beside.heard.sum()), "signal"), allowed)
     number = _DRAWS if beside.gaps.pages <= _MANY else _DRAWS_OF_MANY
@@ -104,7 +104,8 @@ def worth_of_hosts(
     """
     host, hosts = hosts_of(names)
     heard = np.bincount(host, beside.heard, len(hosts)).astype(int)
-    tried = np.bincount(host[beside.gaps.page], beside.signals, len(hosts))
+    signalled = beside.signals > 0
+    tried = np.bincount(host[beside.gaps.page[signalled]], minlength=len(hosts))
     sums = (np.zeros((len(hosts), draws.heard.shape[1])) for _ in range(3))
     signals, true, changes = sums
     for total, each in ((signals, draws.heard), (true, draws.true), (changes, draws.changes)):
@@ -178,7 +179,7 @@ def with_signals(
         summary={
             **fitted.summary,
             "signals": int(beside.heard.sum()),
-            "signals_between_visits": int(beside.signals.sum()),
+            "signals_between_visits": int(np.maximum(beside.signals, 0).sum()),
         },
         notes=(*heard.notes, *(each.sentence for each in hosts[:MOST_SAID]), *fitted.notes),
         changes={

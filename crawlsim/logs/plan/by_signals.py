@@ -284,7 +284,9 @@ def imputed_beside(beside: Beside, heard: Heard, draws: Draws, rng: np.random.Ge
     rows = np.flatnonzero(gaps.changed)
     expected = np.minimum(silent[gaps.page[rows]] * gaps.length[rows], _MOST_CHANGES)
     some = -np.expm1(-expected)
-    any_change = 1 - np.exp(-expected) * (1 - true[gaps.page[rows]]) ** beside.signals[rows]
+    any_change = 1 - np.exp(-expected) * (1 - true[gaps.page[rows]]) ** np.maximum(
+        beside.signals[rows], 0
+    )
     is_silent = rng.random(len(rows)) * any_change < some
     further = further_events(expected, rng)
     for place, row in enumerate(rows.tolist()):
