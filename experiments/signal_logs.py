@@ -7,6 +7,7 @@ keep of the exact saving (half an hour), with ``--logs 20`` for a quick look; wi
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -245,3 +246,18 @@ def replayed_year(site: Site) -> tuple[float, float, float]:
     even = replayed(changes, heard, deaf(visits), begin, begin + 12 * MONTH)
     spent = float(paid.visits.sum()) / pages / 12
     return float(paid.stale.mean()), float(even.stale.mean()), spent
+
+
+def write_site(site: Site, folder: Path) -> None:
+    """Write ``visits.csv`` and ``signals.csv`` of a site."""
+    log = site.log
+    visits = zip(log.urls[log.page], _dates(log.time), log.changed.astype(int), strict=True)
+    rows = "".join(f"{url},{date},{changed}\n" for url, date, changed in visits)
+    (folder / "visits.csv").write_text(f"url,time,changed\n{rows}")
+    signals = zip(site.signals.urls[site.signals.page], _dates(site.signals.time), strict=True)
+    rows = "".join(f"{url},{date}\n" for url, date in signals)
+    (folder / "signals.csv").write_text(f"url,time\n{rows}")
+
+
+def _dates(seconds: Array) -> list[str]:
+    return [f"{each}Z" for each in np.datetime_as_string(seconds.astype("datetime64[s]")).tolist()]

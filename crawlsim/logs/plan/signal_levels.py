@@ -9,7 +9,7 @@ that the log leaves possible, with the levels as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -170,6 +170,8 @@ def level_plan(draws: Draws, importance: Array, limits: Limits, even_share: floa
     rates = Rates(draws.silent.mean(axis=1), true, draws.heard.mean(axis=1) - true)
     pages = len(true)
     even = allocation.evenly(limits)
+    if even_share == 1:
+        return replace(deaf(even), draws=draws)
     with np.errstate(divide="ignore"):
         longest = 1.0 / np.maximum(limits.least, even_share * even)
         shortest = np.broadcast_to(1.0 / np.asarray(limits.most, float), pages)
@@ -243,7 +245,8 @@ class _Problem(NamedTuple):
         before make it due, if time does not.
         """
         per_day = SignalRates(*(each * DAY for each in self.rates))
-        best = best_levels(per_day, self.importance, visits * DAY)
+        with np.errstate(divide="ignore"):  # of a page far beyond its level
+            best = best_levels(per_day, self.importance, visits * DAY)
         levels = np.minimum(best.levels * DAY, self.longest)
         with np.errstate(divide="ignore", invalid="ignore"):
             worths = np.nan_to_num(best.worths * DAY * (levels / (best.levels * DAY)), nan=0.0)
