@@ -14,6 +14,17 @@ Indices = NDArray[np.intp]
 _TWO_DECADES = 100.0
 
 
+def but_for_rounding(values: ArrayLike) -> Array:
+    """Values to ten significant digits, by which things are put in order.
+
+    What differs by errors of rounding, which are not the same on all processors, is tied, and a
+    stable sort leaves it in the order that it had.
+    """
+    mantissa, exponent = np.frexp(np.asarray(values, dtype=float))
+    rounded: Array = np.ldexp(np.round(mantissa, 10), exponent)
+    return rounded
+
+
 def spans_decades(values: ArrayLike) -> bool:
     """Whether positive values differ so much that an even scale shows the largest ones alone."""
     every = np.asarray(values, dtype=float)

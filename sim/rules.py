@@ -224,6 +224,13 @@ def hazard_of_age(age: float, change: float, silent: float, delay: float) -> flo
     return change * min(age, delay) + silent * max(age - delay, 0.0)
 
 
+def hazard_left(level: float, jump: float) -> float:
+    """What is left up to a level when signals have added so much; inf is never reached."""
+    if level == math.inf:
+        return math.inf
+    return level - jump if level > jump else 0.0
+
+
 def age_at_hazard(hazard: float, change: float, silent: float, delay: float) -> float:
     """The age at which `hazard_of_age` reaches a hazard; inf: it never does."""
     if hazard <= change * delay:

@@ -174,9 +174,12 @@ def _why_too_large(error: _TooLargeError, most_states: int) -> str:
 
 
 def _first_caps(bound: LinearBound, longest: int) -> tuple[int, ...]:
-    """Caps a little above the distances that the linear bound suggests."""
+    """Caps a little above the distances that the linear bound suggests.
+
+    These are often whole numbers, which errors of rounding must not raise by one.
+    """
     return tuple(
-        min(math.ceil(1 / share) + 1, longest) if share > _ACCESSED else 0
+        min(math.ceil((1 - _ACCESSED) / share) + 1, longest) if share > _ACCESSED else 0
         for share in bound.shares.tolist()
     )
 

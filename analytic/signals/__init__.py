@@ -1,7 +1,12 @@
 """Signals that a page may have changed: what one is worth, and how fresh an index can be."""
 
 from analytic.signals.cycles import Cycles, crawl_values, cycles_at, signal_worths
-from analytic.signals.formulas import FORMULAS, least_obsolescence, level_obsolescence
+from analytic.signals.formulas import (
+    FORMULAS,
+    due_cycles,
+    least_obsolescence,
+    level_obsolescence,
+)
 from analytic.signals.levels import Levels, best_levels
 from analytic.signals.optimum import optimal_signal_levels
 
@@ -12,6 +17,7 @@ __all__ = [
     "best_levels",
     "crawl_values",
     "cycles_at",
+    "due_cycles",
     "least_obsolescence",
     "level_obsolescence",
     "optimal_signal_levels",

@@ -106,7 +106,7 @@ def signals_at_once(scenario: Scenario) -> str | None:
 @dependent
 def robot_for_each(scenario: Scenario) -> str | None:
     """There is a robot for each page that is ever due."""
-    pages = int(np.isfinite(_cycles(scenario).lengths).sum())
+    pages = int(np.isfinite(due_cycles(scenario).lengths).sum())
     robots = most_active(scenario)
     return None if robots >= pages else f"{robots} robots for {pages} pages, which may have to wait"
 
@@ -116,9 +116,15 @@ def signals_of_pages(scenario: Scenario) -> SignalRates:
     return page_signals(present(scenario.pages))
 
 
-def _cycles(scenario: Scenario) -> Cycles:
-    policy = present(scenario.model.frontier).policy
-    return cycles_at(signals_of_pages(scenario), due_levels(policy, present(scenario.pages)))
+def due_cycles(scenario: Scenario) -> Cycles:
+    """Times from a delivery of each page until it is due again, where pages are due at levels.
+
+    A level that is inf is never reached, whatever is heard.
+    """
+    pages = present(scenario.pages)
+    levels = due_levels(present(scenario.model.frontier).policy, pages)
+    lengths, fresh = cycles_at(page_signals(pages), levels)
+    return Cycles(np.where(np.isinf(levels), np.inf, lengths), fresh)
 
 
 def _bound(scenario: Scenario) -> Values:
@@ -129,7 +135,7 @@ def _bound(scenario: Scenario) -> Values:
 
 
 def _alone(scenario: Scenario) -> Values:
-    law, found = present(access_law(scenario)), _cycles(scenario)
+    law, found = present(access_law(scenario)), due_cycles(scenario)
     due = np.isfinite(found.lengths)
     stale = _stale(signals_of_pages(scenario), found, law)[due]
     rates = 1.0 / (found.lengths[due] + mean_time(law))

@@ -16,6 +16,7 @@ from analytic.signals.formulas import FORMULAS, signals_of_pages
 from analytic.signals.levels import best_levels
 from scenarios import Scenario
 from scenarios.arrays import Array
+from scenarios.base import LARGEST
 from scenarios.model import Listening, present
 from scenarios.page_data import page_names
 from scenarios.signals import SignalRates
@@ -62,6 +63,7 @@ def optimal_signal_levels(scenario: Scenario) -> Optimum:
     listening = present(scenario.model.hearing).listening
     if listening is Listening.UP_TO_LEVEL:
         levels = _earlier(signals, best.levels, time * most_active(scenario))
+        levels[np.isinf(levels) & (best.rates > 0)] = LARGEST  # by signals alone: inf is never
         changes = dict(zip(_KEYS, (levels.tolist(), None), strict=True))
         cost, kind, reason = _worth(scenario.with_(changes))
         notes += [f"no cost: {reason}"] * (cost is None)

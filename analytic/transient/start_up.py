@@ -26,7 +26,7 @@ from analytic.machinery.markov import closed_classes, relaxation_time
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import mean_time, moments
 from analytic.page_set import list_relaxation
-from analytic.signals import cycles_at
+from analytic.signals import due_cycles
 from analytic.transient.forgetting import Forgetting
 from analytic.transient.formulas import QUEUE
 from analytic.transient.queue import QueueOverTime
@@ -44,9 +44,7 @@ from scenarios.page_data import (
     access_cycle,
     change_rates,
     due_intervals,
-    due_levels,
     page_names,
-    page_signals,
     page_weights,
     realised_shares,
 )
@@ -226,10 +224,9 @@ def _due_at_once(scenario: Scenario) -> Iterator[WarmUpNeed]:
 
 def _times_until_due(scenario: Scenario) -> Array:
     """The mean time from a delivery of each page until it is due again, with signals or without."""
-    policy, section = present(scenario.model.frontier).policy, present(scenario.pages)
-    if scenario.model.hearing is None:
-        return due_intervals(policy, section)
-    return cycles_at(page_signals(section), due_levels(policy, section)).lengths
+    if scenario.model.hearing is not None:
+        return due_cycles(scenario).lengths
+    return due_intervals(present(scenario.model.frontier).policy, present(scenario.pages))
 
 
 def _until_searched(known: Sequence[WarmUpNeed], interval: float) -> Iterator[WarmUpNeed]:

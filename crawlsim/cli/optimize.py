@@ -37,6 +37,7 @@ from crawlsim.cli.tables import new_table, print_json, show_table, warn
 from crawlsim.cli.workers import workers
 from crawlsim.own_files import IN_MARKUP, IN_TOML, claim, signed, write
 from scenarios import Scenario, ScenarioError, dumps
+from scenarios.arrays import but_for_rounding
 from scenarios.base import listed
 from scenarios.files import value_text
 from scenarios.model import present
@@ -381,14 +382,14 @@ def _named_pages(scenario: Scenario, optimum: Optimum) -> list[str]:
     count = len(names)
     if "intervals" in optimum.decision:
         values = np.array(optimum.decision["intervals"])
-        most = np.argsort(values, kind="stable")[:_MOST_NAMED].tolist()
+        most = np.argsort(but_for_rounding(values), kind="stable")[:_MOST_NAMED].tolist()
         unit = scenario.time_unit
         said = [f"due after {number(each)} {units(unit, each)}" for each in values[most].tolist()]
     else:
         decided = np.array(optimum.decision[optimum.target])
         is_order = optimum.target == "template"
         shares = np.bincount(decided, minlength=count) / len(decided) if is_order else decided
-        most = np.argsort(-shares, kind="stable")[:_MOST_NAMED].tolist()
+        most = np.argsort(-but_for_rounding(shares), kind="stable")[:_MOST_NAMED].tolist()
         said = [f"{100 * shares[page]:.3g} % of the accesses" for page in most]
     lines = [
         f"page {page}, {share}: {visible(shortened(names[page], _LONGEST_NAME))}"
@@ -423,14 +424,17 @@ def _shown(table: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]],
     if len(table) <= _MOST_ROWS:
         return list(table), []
     if "cost" in table[0]:
-        first = {row["cost"]: row for row in reversed(table) if row["cost"] == row["cost"]}
+        costs = but_for_rounding([row["cost"] for row in table]).tolist()
+        of_cost = zip(reversed(costs), reversed(table), strict=True)
+        first = {cost: row for cost, row in of_cost if cost == cost}
         best = [first[cost] for cost in sorted(first)[:_MOST_ROWS]]
         return best, [f"the best {len(best)} of {len(table)} rows (--json has all)"]
     weight = next((name for name in _MET if name in table[0]), None)
     if weight is None:
         note = f"the first {_MOST_ROWS} of {len(table)} rows (--json has all)"
         return list(table[:_MOST_ROWS]), [note]
-    met = sorted(range(len(table)), key=lambda place: -table[place][weight])[:_MOST_ROWS]
+    weights = but_for_rounding([row[weight] for row in table])
+    met = np.argsort(-weights, kind="stable")[:_MOST_ROWS].tolist()
     note = f"the {_MOST_ROWS} of {len(table)} states that are met most (--json has all)"
     return [table[place] for place in sorted(met)], [note]
 

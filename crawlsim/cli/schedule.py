@@ -21,6 +21,7 @@ from crawlsim.cli.tables import (
 )
 from crawlsim.own_files import IN_MARKUP, signed
 from scenarios import ScenarioError
+from scenarios.arrays import but_for_rounding
 from scenarios.base import listed, one_of
 from scenarios.errors import MISSING
 from scenarios.text import shortened
@@ -208,7 +209,9 @@ def _pages_table(plan: Schedule) -> Table:
     from crawlsim.logs.plan.quantities import in_words
 
     table = new_table("Visited most often", "page", ">every", ">changes a day", "seen")
-    order = np.lexsort((-plan.estimates.rates, plan.intervals))[:_MOST_ROWS]
+    order = np.lexsort((-but_for_rounding(plan.estimates.rates), but_for_rounding(plan.intervals)))[
+        :_MOST_ROWS
+    ]
     why = plan.why
     for page in order.tolist():
         table.add_row(

@@ -33,7 +33,7 @@ from crawlsim.report.drawing import (
 from crawlsim.report.pages import beginning, rendered
 from crawlsim.report.words import number
 from scenarios import Scenario, dumps
-from scenarios.arrays import Array, spans_decades
+from scenarios.arrays import Array, but_for_rounding, spans_decades
 from scenarios.text import counted
 
 _HEIGHT = 3.0
@@ -50,7 +50,7 @@ def plot_change_rates(fit: Fit, ax: Axes | None = None) -> Axes:
     rates = fit.details.rates if isinstance(fit.details, PageChanges) else fit.details
     ax = panel(ax, "pages, the fastest first", f"changes per {plain(fit.trace.time_unit)}", _HEIGHT)
     place = places_of_many(len(rates.rates)) + 1
-    order = np.argsort(-rates.rates)[place - 1]
+    order = np.argsort(-but_for_rounding(rates.rates), kind="stable")[place - 1]
     floor = np.min(rates.rates[rates.rates > 0], initial=1.0) / 10
     low = np.maximum(rates.low[order], floor)
     high = rates.high[order]
@@ -116,7 +116,9 @@ def plot_crawl_rates(fit: Fit, ax: Axes | None = None) -> Axes:
     unit = plain(fit.trace.time_unit)
     ax = panel(ax, f"most likely rate per {unit}", f"other estimates per {unit}", _HEIGHT)
     marks: dict[str, Any] = {"ls": "none", "ms": 3.5, "mew": 0.7}
-    some = np.argsort(-rates.rates)[places_of_many(len(rates.rates))]
+    some = np.argsort(-but_for_rounding(rates.rates), kind="stable")[
+        places_of_many(len(rates.rates))
+    ]
     likely = rates.rates[some]
     reduced = rates.bias_reduced[some]
     ax.plot(likely, reduced, "o", mfc="none", color=SIMULATED, label="bias-reduced", **marks)
@@ -253,7 +255,9 @@ def _ordered(fit: Fit) -> list[Parameter]:
     if fit.section != "pages":
         return list(fit.parameters)
     names = list(dict.fromkeys(each.name for each in fit.parameters))
-    return sorted(fit.parameters, key=lambda each: (names.index(each.name), -each.estimate))
+    name = [names.index(each.name) for each in fit.parameters]
+    estimate = but_for_rounding([each.estimate for each in fit.parameters])
+    return [fit.parameters[place] for place in np.lexsort((-estimate, np.array(name))).tolist()]
 
 
 def _number(value: float | None) -> str:

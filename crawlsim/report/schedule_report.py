@@ -30,7 +30,7 @@ from crawlsim.report.drawing import (
 from crawlsim.report.pages import rendered
 from crawlsim.report.words import number
 from scenarios import ScenarioError
-from scenarios.arrays import Array
+from scenarios.arrays import Array, but_for_rounding
 from scenarios.text import quantity, shortened
 
 _HEIGHT = 3.0
@@ -54,7 +54,7 @@ def plot_rates(schedule: Schedule, ax: Axes | None = None) -> Axes:
     ax = panel(ax, "pages, those that change most first", "per day", _HEIGHT)
     pages = len(schedule.urls)
     shown = places_of_many(pages)
-    order = np.argsort(-schedule.estimates.rates, kind="stable")[shown]
+    order = np.argsort(-but_for_rounding(schedule.estimates.rates), kind="stable")[shown]
     place = shown + 1
     rates = schedule.estimates.rates[order] * DAY
     floor = rates.min() / 100
@@ -278,7 +278,7 @@ def schedule_page(schedule: Schedule, simulation: SimulatedPlan | None) -> str:
     stale = stale_shares_of_pages(schedule)
     places = places_of(schedule, stale)
     points = budget_points(schedule)
-    worst = np.argsort(-stale, kind="stable")[:_MOST_ROWS]
+    worst = np.argsort(-but_for_rounding(stale), kind="stable")[:_MOST_ROWS]
     why = schedule.why
     return rendered(
         "schedule.html",

@@ -27,6 +27,7 @@ _PARAMETERS = {
     "total": "sum of the {} (per {unit})",
 }
 
+_ROUNDING = 1e-12
 _SEVERITY = ("disagrees", "inconclusive", "agrees", "not judged")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _COUNTED = {
@@ -119,7 +120,8 @@ def number(value: float | None, digits: int = 5) -> str:
     """
     if value is None or not math.isfinite(value):
         return "–"
-    whole = abs(value) < 1e15 if value == round(value) else 10.0**digits <= abs(value) < 1e6
+    is_whole = math.isclose(value, round(value), rel_tol=_ROUNDING)
+    whole = abs(value) < 1e15 if is_whole else 10.0**digits <= abs(value) < 1e6
     if whole:
         return f"{value + 0.0:,.0f}".replace("-", "−").replace(",", "\N{NARROW NO-BREAK SPACE}")
     mantissa, sign, exponent = f"{value:#.{digits}g}".partition("e")

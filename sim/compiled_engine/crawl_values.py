@@ -4,12 +4,12 @@ Of a page that was accessed last a time ago, and of which signals have been hear
 h says what they tell together: its copy is fresh with probability e^-h. Hazards grow as time goes
 by, and jump with every signal. The crawl value of a page is ``(w/D) v(h)``, w its weight, D its
 change rate, and v a function of precision and recall alone (docs/theory/signals.md); here it comes
-from tables, to some seven digits.
+from tables, to a thousandth.
 
 Which of very many moving numbers is the greatest is asked at every access. A few pages are listed
-whose value is above a limit, and looked at one by one; of each other page the time is known at which
-its value reaches the limit, unless a signal comes first. Where the list runs empty, or long, a new
-limit is set.
+whose value is above a limit, and looked at one by one; of each other page the time is known at
+which its value reaches the limit, unless a signal comes first. Where the list runs empty, or long,
+a new limit is set.
 
 Both engines call this code: in the plain one a hundred thousand pages would take too long. Its test
 looks at all pages at each access.
@@ -18,30 +18,37 @@ looks at all pages at each access.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.compiling import Function, compiled
+from scenarios.model import present
+from scenarios.page_data import page_signals, page_weights
+from scenarios.sections import Pages
 from scenarios.signals import SignalRates
+from sim import rules
 from sim.compiled_engine.alarms import Alarms, compete, first_alarm, new_alarms, set_alarm
 from sim.compiled_engine.jit import inner, loop
 from sim.compiled_engine.records import record
+from sim.engine_inputs import mean_delay_of_signals, mean_gap, worth_of_signals
 
 NODES = 32
 """Intervals of a table, of the same length in 1 - e^(-h/2)."""
 
-_STEP = 0.02
-"""Of the hazard, where tables are made; h is at most 2 log(NODES) in all of them but at their end."""
+_STEP, _SHORTEST_STEP = 0.02, 0.001
+"""Of the hazard, where tables are made."""
 
-_SMALLEST_WORTH = 0.005
-"""Hazards of one signal below this are taken for a steady flow: that changes v by less than that."""
+_SMALLEST_WORTH = 0.002
+"""Signals that add less to the hazard are taken for silent changes: v changes by less than that."""
 
 _HALVINGS = 8
 """Of an interval of the table, where a value is looked for."""
 
-FEW, MANY = 32, 128
+FEW, MANY = 128, 512
 """Pages on the list after a new limit, and those that it may hold before there is another one."""
 
 NOT_LISTED = -1
@@ -121,23 +128,21 @@ def kinds_of(rates: SignalRates) -> tuple[Array, Array]:
     return kinds, kind.reshape(-1).astype(np.int64)
 
 
-def new_crawl_values(rates: SignalRates, weights: Array, gap: float, delay: float) -> CrawlValues:
-    """Before the first access: as if all pages had been accessed in turn.
-
-    Parameters
-    ----------
-    rates : SignalRates
-    weights : ndarray of float, shape (pages,)
-    gap : float
-        Mean time between two accesses.
-    delay : float
-        Mean delay of a signal.
-    """
-    pages = len(weights)
-    change = rates.silent + rates.true
-    kinds, kind = kinds_of(rates)
+@lru_cache(maxsize=1)
+def _tables(pages: Pages) -> tuple[Array, Array, Array]:
+    """Tables and slopes of all kinds of pages, and the kind of each page."""
+    kinds, kind = kinds_of(page_signals(pages))
     table, slope = np.zeros((2, len(kinds), NODES + 1))
     _fill_tables(kinds, table, slope)
+    return table, slope, kind
+
+
+def crawl_values_of(scenario: Scenario) -> CrawlValues:
+    """Before the first access: as if all pages had been accessed in turn."""
+    section = present(scenario.pages)
+    rates, weights, pages = page_signals(section), page_weights(section), section.count
+    change = rates.silent + rates.true
+    table, slope, kind = _tables(section)
     return CrawlValues(
         silent=np.array(rates.silent),
         change=change,
@@ -146,8 +151,8 @@ def new_crawl_values(rates: SignalRates, weights: Array, gap: float, delay: floa
         kind=kind,
         table=table,
         slope=slope,
-        delay=delay,
-        since=(np.arange(pages) - pages) * gap,
+        delay=mean_delay_of_signals(section),
+        since=(np.arange(pages) - pages) * mean_gap(scenario),
         jump=np.zeros(pages),
         taken=np.zeros(pages, dtype=np.bool_),
         reach=new_alarms(pages),
@@ -158,18 +163,15 @@ def new_crawl_values(rates: SignalRates, weights: Array, gap: float, delay: floa
     )
 
 
-def worth_of_signals(rates: SignalRates) -> Array:
-    """The hazard that one signal adds, -log(1 - precision), shape (pages,); inf: it is true."""
-    with np.errstate(divide="ignore"):
-        return -np.log1p(-rates.precision) * (rates.true > 0)
-
-
 @_compiled
 def _fill_table(silent: float, heard: float, worth: float, table: Any, slope: Any) -> None:
-    """Write v of one kind of pages into rows of the tables, by the equations of its slope.
+    """Write v of one kind of pages into rows of the tables.
 
-    With T the mean time until the hazard reaches h, ``dv/dh = e^-h T`` and, times in those between
-    changes, ``silent dT/dh = 1 - heard (T(h) - T(h - worth))``.
+    ``v = F - e^-h T``, T the mean time until the hazard reaches h, F how much of it the copy is
+    fresh; times are those between changes. Both follow an equation with a lag,
+    ``silent dT/dh = 1 - heard (T(h) - T(h - worth))`` and
+    ``silent dF/dh = 1 - (silent + heard) F(h) + heard e^-worth F(h - worth)``, and ``dv/dh = e^-h
+    T``.
 
     Parameters
     ----------
@@ -179,41 +181,63 @@ def _fill_table(silent: float, heard: float, worth: float, table: Any, slope: An
     """
     table[NODES] = 1.0
     slope[NODES] = 0.0
-    flow = 0.0
     if worth < _SMALLEST_WORTH:
-        flow = heard * worth
+        silent = 1.0
         heard = 0.0
-    drift = silent + flow
-    if drift <= 0.0 or heard > 0.0 and silent <= 0.0:
+    if silent <= 0.0:
         _fill_by_number(worth, table, slope)
         return
-    rate = heard / drift
-    step = worth / math.ceil(worth / _STEP) if 0.0 < rate and worth < math.inf else _STEP
-    lag = int(round(worth / step)) if 0.0 < rate and worth < math.inf else -1
-    decay = math.exp(-rate * step)
-    grows = (1.0 - decay) / heard if rate > 0.0 else step / drift
-    later = 1.0 - (1.0 - decay) / (rate * step) if rate > 0.0 else 0.0
-    earlier = 1.0 - decay - later
-    times = np.zeros(int(2.0 * math.log(NODES) / step) + 3)
-    value = below = 0.0
+    rate = heard / silent
+    has_lag = heard > 0.0 and worth < math.inf
+    step = max(min(_STEP, 0.25 / rate), _SHORTEST_STEP) if rate > 0.0 else _STEP
+    lag = math.ceil(worth / step) if has_lag else -1
+    step = worth / lag if has_lag else step
+    back = rate * math.exp(-worth)
+    length = int(2.0 * math.log(NODES) / step) + 2
+    times, fresh = np.zeros(length), np.zeros(length)
     node = 0
-    for number in range(len(times)):
-        if number > 0:
-            before = times[number - 1 - lag] if 0 <= lag < number else 0.0
-            now = times[number - lag] if 0 <= lag <= number else 0.0
-            times[number] = decay * times[number - 1] + grows + earlier * before + later * now
+    for number in range(length):
         hazard = number * step
-        steepness = math.exp(-hazard) * times[number]
-        after = value + step * (below + steepness) / 2.0 if number > 0 else 0.0
-        while node < NODES and -2.0 * math.log(1.0 - node / NODES) <= hazard:
-            at_node = -2.0 * math.log(1.0 - node / NODES)
-            part = 1.0 - (hazard - at_node) / step
-            there = below + part * (steepness - below)
-            table[node] = value + part * step * (below + there) / 2.0
-            slope[node] = 2.0 * math.exp(at_node / 2.0) * there / NODES
+        early, late = _lagging(times, number, lag)
+        was_early, was_late = _lagging(fresh, number, lag)
+        while node < NODES and -2.0 * math.log(1.0 - node / NODES) < hazard + step:
+            there = -2.0 * math.log(1.0 - node / NODES)
+            part = (there - hazard) / step
+            on = early + part * (late - early)
+            was_on = was_early + part * (was_late - was_early)
+            time = _after(times[number], early, on, 1.0 / silent, rate, rate, part * step)
+            known = _after(
+                fresh[number], was_early, was_on, 1.0 / silent, 1.0 + rate, back, part * step
+            )
+            table[node] = known - math.exp(-there) * time
+            slope[node] = 2.0 * math.exp(-there / 2.0) * time / NODES
             node += 1
-        value = after
-        below = steepness
+        if number + 1 < length:
+            times[number + 1] = _after(times[number], early, late, 1.0 / silent, rate, rate, step)
+            fresh[number + 1] = _after(
+                fresh[number], was_early, was_late, 1.0 / silent, 1.0 + rate, back, step
+            )
+
+
+@_compiled
+def _lagging(values: Any, number: int, lag: int) -> tuple[float, float]:
+    """The values a lag before both ends of the step that begins at a number; 0 before the first."""
+    if lag < 0 or number < lag:
+        return 0.0, 0.0
+    return values[number - lag], values[number - lag + 1]
+
+
+@_compiled
+def _after(
+    value: float, early: float, late: float, source: float, loss: float, gain: float, step: float
+) -> float:
+    """What follows ``y' = source - loss y + gain x`` after a step in which x goes straight."""
+    lost = loss * step
+    if lost < 1e-6:
+        return value + step * (source - loss * value + gain * (early + late) / 2.0)
+    kept = -math.expm1(-lost) / loss
+    bend = (step - kept) / lost * (late - early)
+    return value - loss * kept * value + kept * (source + gain * early) + gain * bend
 
 
 @_compiled
@@ -241,28 +265,16 @@ def _fill_by_number(worth: float, table: Any, slope: Any) -> None:
 def hazard_of(values: CrawlValues, page: int, now: float) -> float:
     """What age and signals of a page tell together."""
     age = now - values.since[page]
-    change = values.change[page]
-    if age <= values.delay:
-        return change * age + values.jump[page]
-    unheard = change * values.delay
-    return unheard + values.silent[page] * (age - values.delay) + values.jump[page]
+    change, silent = values.change[page], values.silent[page]
+    return rules.hazard_of_age(age, change, silent, values.delay) + values.jump[page]
 
 
 @inner
 def when_at(values: CrawlValues, page: int, hazard: float) -> float:
     """When the hazard of a page is so great, if no signal comes first; at least 0."""
-    left = hazard - values.jump[page]
-    if not left > 0.0:
-        return max(values.since[page], 0.0)
-    change = values.change[page]
-    unheard = change * values.delay
-    if left <= unheard:
-        age = left / change
-    elif values.silent[page] > 0.0:
-        age = values.delay + (left - unheard) / values.silent[page]
-    else:
-        age = math.inf
-    return max(values.since[page] + age, 0.0)
+    left = rules.hazard_left(hazard, values.jump[page])
+    change, silent = values.change[page], values.silent[page]
+    return max(values.since[page] + rules.age_at_hazard(left, change, silent, values.delay), 0.0)
 
 
 @inner
@@ -280,7 +292,7 @@ def crawl_value(values: CrawlValues, page: int, now: float) -> float:
 
 @inner
 def _between_nodes(values: CrawlValues, kind: int, node: int, part: float) -> float:
-    """v at a part of an interval of its table: the cubic with the slopes at both ends."""
+    """V at a part of an interval of its table: the cubic with the slopes at both ends."""
     first, last = values.table[kind, node], values.table[kind, node + 1]
     rises, ends = values.slope[kind, node], values.slope[kind, node + 1]
     rise = last - first
@@ -290,7 +302,7 @@ def _between_nodes(values: CrawlValues, kind: int, node: int, part: float) -> fl
 
 @inner
 def _hazard_at(values: CrawlValues, page: int, worth: float) -> float:
-    """A hazard at which a page is worth at most that, and hardly less; inf: it never is worth more."""
+    """A hazard at which a page is worth at most that, and hardly less; inf: it never is."""
     most = values.value[page]
     if not most > 0.0 or worth >= most:
         return math.inf
@@ -316,10 +328,10 @@ def _hazard_at(values: CrawlValues, page: int, worth: float) -> float:
 @inner
 def hear(values: CrawlValues, page: int, now: float) -> None:
     """A signal is heard of a page."""
-    if now - values.since[page] >= values.delay:
+    if rules.is_news(now - values.since[page], values.delay):
         values.jump[page] += values.worth[page]
     if not values.taken[page] and values.place[page] == NOT_LISTED:
-        _expect(values, page)
+        set_alarm(values.reach, page, _reaches_limit(values, page, now))
 
 
 @inner
@@ -328,15 +340,19 @@ def end_access(values: CrawlValues, page: int, now: float) -> None:
     values.since[page] = now
     values.jump[page] = 0.0
     values.taken[page] = False
-    _expect(values, page)
+    set_alarm(values.reach, page, _reaches_limit(values, page, now))
 
 
 @inner
-def _expect(values: CrawlValues, page: int) -> None:
-    """Find out when the value of a page reaches the limit."""
+def _reaches_limit(values: CrawlValues, page: int, now: float) -> float:
+    """When the value of a page is above the limit, or a little before that."""
     limit = values.state.limit
-    time = when_at(values, page, _hazard_at(values, page, limit)) if limit < np.inf else np.inf
-    set_alarm(values.reach, page, time)
+    if limit == np.inf:
+        return np.inf
+    if values.silent[page] == 0.0 and values.delay == 0.0:
+        # Its age tells nothing: only signals change its value.
+        return now if crawl_value(values, page, now) > limit else np.inf
+    return when_at(values, page, _hazard_at(values, page, limit))
 
 
 @loop
@@ -404,8 +420,7 @@ def _set_limit(values: CrawlValues, now: float) -> None:
         values.place[values.listed[place]] = place
     for page in range(len(values.value)):
         free = not values.taken[page] and values.place[page] == NOT_LISTED
-        hazard = _hazard_at(values, page, state.limit) if free else np.inf
-        values.reach.time[page] = when_at(values, page, hazard)
+        values.reach.time[page] = _reaches_limit(values, page, now) if free else np.inf
     compete(values.reach)
 
 

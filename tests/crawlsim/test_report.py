@@ -452,6 +452,8 @@ def test_undefined_numbers_do_not_break_the_page() -> None:
         (123456.7, "123\N{NARROW NO-BREAK SPACE}457"),
         (-99999.6, "−1.0000 · 10⁵"),
         (1234567.8, "1.2346 · 10⁶"),
+        (13.000000000000002, "13"),  # whole but for rounding
+        (13.00000001, "13.000"),
     ],
 )
 def test_numbers_are_written_for_people(value: float | None, text: str) -> None:

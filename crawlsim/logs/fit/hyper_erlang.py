@@ -318,9 +318,9 @@ def _climbed(sample: Sample, logs: Array, state: _State, precision: float, most:
     """After some passes."""
     for _ in range(most):
         belonging, value = _belonging(sample, logs, *state[:3])
-        weights = belonging * sample.weights[:, None]
-        counts = weights.sum(axis=0) + 1e-300
-        rate = state.shape * counts / (sample.values @ weights + 1e-300)
+        weights = belonging * sample.weights
+        counts = weights.sum(axis=1) + 1e-300
+        rate = state.shape * counts / (weights @ sample.values + 1e-300)
         gain = value - state.value
         state = _State(state.shape, counts / counts.sum(), rate, value)
         if gain < precision * sample.count:
@@ -352,14 +352,14 @@ def _start(sample: Sample, values: Array, branches: int) -> tuple[Array, Array]:
 def _belonging(
     sample: Sample, logs: Array, shape: Array, share: Array, rate: Array
 ) -> tuple[Array, float]:
-    """Probability of each branch given each value, shape (values, branches); log-likelihood."""
+    """Probability of each branch given each value, shape (branches, values); log-likelihood."""
     with np.errstate(divide="ignore"):
         constant = np.log(share) + shape * np.log(rate) - special.gammaln(shape)
-    joint = constant + (shape - 1.0) * logs[:, None] - rate * sample.values[:, None]
-    top = joint.max(axis=1, keepdims=True)
+    joint = constant[:, None] + np.outer(shape - 1.0, logs) - np.outer(rate, sample.values)
+    top = joint.max(axis=0)
     joint = np.exp(joint - top)
-    total = joint.sum(axis=1, keepdims=True)
-    value = float(sample.weights @ (np.log(total) + top)[:, 0])
+    total = joint.sum(axis=0)
+    value = float(sample.weights @ (np.log(total) + top))
     return joint / total, value
 
 
@@ -378,9 +378,9 @@ def information(sample: Sample, law: HyperErlang) -> Array:
     """
     shape, share, rate = law.arrays
     belonging, _ = _belonging(sample, np.log(sample.values), shape, share, rate)
-    of_rates = belonging * (shape - rate * sample.values[:, None])
-    scores = np.hstack([of_rates, (belonging - share)[:, :-1]])
-    return scores.T @ (scores * sample.weights[:, None])
+    of_rates = belonging * (shape[:, None] - np.outer(rate, sample.values))
+    scores = np.vstack([of_rates, (belonging - share[:, None])[:-1]])
+    return (scores * sample.weights) @ scores.T
 
 
 # Which shapes are tried

@@ -43,7 +43,6 @@ _FEWEST_PAGES = 3
 _MOST_FOLDERS = 10_000
 _TINY = 1e-300
 _TRACE = 1e-12
-_LEAST_LIKELIHOOD = np.float32(1e-30)
 _SHARP = 0.35
 _NEWTON_STEPS = 12
 _LARGEST_EXPONENT = 500.0
@@ -135,12 +134,8 @@ def log_likelihoods(gaps: Gaps, pages: slice, grid: Array, starts: Sequence[floa
     -------
     list of ndarray, each of shape (pages, points)
 
-    Notes
-    -----
-    In single precision but for the sums: the error is below that of the grid by orders of size.
     """
     number = pages.stop - pages.start
-    single = grid.astype(np.float32)
     total = np.zeros((number, len(grid)))
     result = []
     until = np.inf
@@ -152,10 +147,10 @@ def log_likelihoods(gaps: Gaps, pages: slice, grid: Array, starts: Sequence[floa
         changed = gaps.changed[ring]
         total -= np.outer(np.bincount(page[~changed], length[~changed], number), grid)
         page = page[changed]
-        length = length[changed].astype(np.float32)
+        length = length[changed]
         for first in range(0, len(page), MOST_GAPS):
             part = slice(first, first + MOST_GAPS)
-            logs = np.log(-np.expm1(-np.outer(length[part], single)))
+            logs = np.log(-np.expm1(-np.outer(length[part], grid)))
             total += _sums(logs, page[part], number)
         result.append(total.copy())
     return result
@@ -193,11 +188,11 @@ class Prior:
     """
 
     hierarchy: Hierarchy
-    rates: NDArray[np.float32]
-    means: NDArray[np.float32]
+    rates: Array
+    means: Array
 
 
-def rates_given_means(shape: float, points: int, finer: int = 1) -> NDArray[np.float32]:
+def rates_given_means(shape: float, points: int, finer: int = 1) -> Array:
     """Gamma probabilities of the rates of a grid, given each mean.
 
     Parameters
@@ -216,7 +211,7 @@ def rates_given_means(shape: float, points: int, finer: int = 1) -> NDArray[np.f
     Notes
     -----
     No rate is impossible: without a trace of each, a page that changes every second among pages
-    that never do would have no posterior in single precision.
+    that never do would have no posterior.
     """
     means = finer * points
     ends = np.exp(_STEP * (np.arange(1 - means, means + 1) / finer - 0.5))  # of cells, for mean 1
@@ -224,7 +219,8 @@ def rates_given_means(shape: float, points: int, finer: int = 1) -> NDArray[np.f
     below = special.gammainc(shape, shape * ends)[apart + means - 1]
     below[:, 0] = 0.0
     cells = np.diff(below, axis=1) + _TRACE / points
-    return (cells / cells.sum(axis=1, keepdims=True)).astype(np.float32)
+    normalised: Array = cells / cells.sum(axis=1, keepdims=True)
+    return normalised
 
 
 def cell_edges(grid: Array) -> Array:
@@ -298,14 +294,15 @@ def _sums(rows: Array, index: NDArray[np.int64], number: int) -> Array:
     return pick @ rows
 
 
-def _scaled_likelihood(logs: Array) -> NDArray[np.float32]:
-    """Likelihoods relative to the largest of each page, in single precision."""
-    return np.exp((logs - logs.max(axis=1, keepdims=True)).astype(np.float32))
+def _scaled_likelihood(logs: Array) -> Array:
+    """Likelihoods relative to the largest of each page."""
+    return np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
-def _of_page(likelihood: NDArray[np.float32], given: NDArray[np.float32]) -> NDArray[np.float32]:
+def _of_page(likelihood: Array, given: Array) -> Array:
     """Probability of what each page showed, given each mean, shape (pages, means)."""
-    return np.maximum(likelihood @ given.T, _LEAST_LIKELIHOOD)
+    product: Array = likelihood @ given.T
+    return product
 
 
 def fitted_hierarchy(logs: Array, groups: Groups, grid: Array, largest_shape: float) -> Hierarchy:
@@ -394,9 +391,7 @@ def _quantiles(weights: Array, shares: Array) -> NDArray[np.int64]:
     return (ends < (shares * ends[:, -1])[:, None]).sum(axis=1)
 
 
-def _trees(
-    likelihood: NDArray[np.float32], groups: Groups, given: Mapping[float, NDArray[np.float32]]
-) -> list[_Tree]:
+def _trees(likelihood: Array, groups: Groups, given: Mapping[float, Array]) -> list[_Tree]:
     """The hierarchies of each shape, with each spread of folders and of hosts that there can be.
 
     All shapes go through one product of matrices with their folders, and one with their hosts.
@@ -557,7 +552,7 @@ def fitted_priors(
             of_page = np.log(_of_page(_scaled_likelihood(each), given))
             sums += _sums(of_page, groups.folder[pages], len(sums))
     return [
-        Prior(hierarchy, given, means_of_folders(sums, groups, hierarchy).astype(np.float32))
+        Prior(hierarchy, given, means_of_folders(sums, groups, hierarchy))
         for hierarchy, given, sums in zip(hierarchies, rates, of_folder, strict=True)
     ]
 
@@ -620,8 +615,8 @@ def posterior(prior: Prior, logs: Array, folder: NDArray[np.int64]) -> Array:
     """
     likelihood = _scaled_likelihood(logs)
     of_page = _of_page(likelihood, prior.rates)
-    weights = ((prior.means[folder] / of_page) @ prior.rates) * likelihood
-    return (weights / weights.sum(axis=1, keepdims=True)).astype(float)
+    weights: Array = ((prior.means[folder] / of_page) @ prior.rates) * likelihood
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from scipy import optimize, special
 
 from crawlsim.logs.plan.quantities import in_words
 from scenarios import ScenarioError
-from scenarios.arrays import Array
+from scenarios.arrays import Array, but_for_rounding
 from scenarios.text import counted
 
 DAY = 86400.0
@@ -347,7 +347,7 @@ def in_tiers(visits: Array, tiers: Array, budget: float) -> Array:
     upper = np.minimum(lower + 1, len(tiers) - 1)
     step = tiers[upper] - tiers[lower]
     place = np.where(step > 0, (visits - tiers[lower]) / np.where(step > 0, step, 1.0), 0.0)
-    order = np.argsort(-place, kind="stable")
+    order = np.argsort(-but_for_rounding(place), kind="stable")
     spent = tiers[lower].sum() + np.cumsum(step[order])
     raised = order[: int(np.searchsorted(spent, budget * (1 + _ROUNDING), "right"))]
     result = tiers[lower]

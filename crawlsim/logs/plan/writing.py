@@ -23,7 +23,7 @@ from crawlsim.logs.plan.schedule import Schedule, interval_limits
 from crawlsim.logs.plan.signal_levels import LevelPlan
 from crawlsim.logs.read.states import GONE, NEVER_ANSWERED, PAGE, REDIRECT, STATES
 from scenarios import ScenarioError
-from scenarios.arrays import Array
+from scenarios.arrays import Array, but_for_rounding
 from scenarios.text import quantity
 
 _NEXT_TO_NOTHING = 1e-3
@@ -355,7 +355,8 @@ def whole_intervals(
     in_hand = 0.0
     nothing = _NOTHING * exact.sum()
     result = up.copy()
-    for page in np.argsort(intervals, kind="stable").tolist():
+    ordered = but_for_rounding(intervals)
+    for page in np.argsort(ordered, kind="stable").tolist():
         host = hosts[page]
         if cost[page] <= min(in_hand + nothing, of_host[host]):
             result[page] = down[page]
@@ -364,7 +365,7 @@ def whole_intervals(
         else:
             in_hand += saved[page]
             of_host[host] += saved[page]
-    for page in np.argsort(-intervals, kind="stable").tolist():
+    for page in np.argsort(-ordered, kind="stable").tolist():
         if in_hand <= _UNSPENT * exact.sum():
             break
         host = hosts[page]

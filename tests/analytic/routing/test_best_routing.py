@@ -41,8 +41,8 @@ from analytic.routing import (
     template_costs,
     two_servers,
 )
-from analytic.routing.bounds import convex_minorant
-from analytic.routing.certified import _solved, charges
+from analytic.routing.bounds import LinearBound, convex_minorant
+from analytic.routing.certified import _first_caps, _solved, charges
 from experiments.routing_experiments import smooth_bound
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.laws import Deterministic, Erlang, Exponential, Hyperexponential
@@ -789,3 +789,10 @@ def test_a_server_that_loses_nothing_to_the_last_bit_takes_all_packets(
     found = optimize(scenario, "routing")
     assert found.decision == {"period": [best]}
     assert (found.cost, found.lower_bound) == (0.0, 0.0)
+
+
+def test_caps_do_not_depend_on_errors_of_rounding() -> None:
+    shares = 1.0 / np.arange(1, 30)
+    for near in (shares, np.nextafter(shares, 0.0), np.nextafter(shares, 1.0)):
+        caps = _first_caps(LinearBound(0.0, near, 0.0), 100)
+        assert caps == tuple(range(2, 31))

@@ -22,6 +22,7 @@ from crawlsim.logs.fit.shared_prior import (
     posterior,
     rate_grid,
     rates_given_means,
+    shared_rates,
     sharpened,
 )
 from crawlsim.logs.plan.planning import forecast_of, stale_share
@@ -48,7 +49,25 @@ def test_the_likelihood_is_that_of_censored_poisson_changes() -> None:
         own = gaps.page == page
         seen = np.outer(grid, gaps.length[own])
         each = np.where(gaps.changed[own], np.log(-np.expm1(-seen)), -seen)
-        np.testing.assert_allclose(logs[page], each.sum(axis=1), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(logs[page], each.sum(axis=1), rtol=1e-12)
+
+
+def test_pages_with_the_same_evidence_have_the_same_rate() -> None:
+    """Wherever they stand among others, up to errors of rounding."""
+    once = gaps_in(np.geomspace(0.01, 1.0, 5) / DAY, 12)
+    copies = 21
+    many = replace(
+        once,
+        page=(once.page + 5 * np.arange(copies, dtype=np.int32)[:, None]).ravel(),
+        **{
+            name: np.tile(getattr(once, name), copies)
+            for name in ("start", "length", "changed", "first", "visits")
+        },
+    )
+    groups = Groups(np.zeros(5 * copies, np.int64), np.zeros(1, np.int64))
+    for each in vars(shared_rates(many, groups)).values():
+        rows = each.reshape(copies, 5)
+        np.testing.assert_allclose(rows, np.broadcast_to(rows[0], rows.shape), rtol=1e-12)
 
 
 @pytest.mark.parametrize("finer", [1, 4])
