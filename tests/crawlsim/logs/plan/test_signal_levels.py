@@ -359,3 +359,51 @@ def test_a_backtest_replays_the_signals() -> None:
 def test_signals_that_cannot_be_read() -> None:
     with pytest.raises(ScenarioError):
         schedule([], "1/day", signals="nowhere.csv")
+
+
+# The how-to
+
+PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "sitemaps-worth.md"
+
+
+def test_the_loop_of_the_how_to(tmp_path: Path) -> None:
+    """By hand, with the level 10 and the worth 4: two signals bring a visit of 10 to 2."""
+    script = PAGE.read_text().partition("```python\n")[2]
+    names: dict[str, Any] = {"__name__": "due"}
+    exec(script.partition("```")[0], names)
+    plan, log, signals = (tmp_path / name for name in ("plan.csv", "log.csv", "signals.csv"))
+    plan.write_text(
+        "url,interval_seconds,level_seconds,signal_worth_seconds\n"
+        "a,8,10,4\nb,8,10,4\nc,8,10,0\nd,8,10,4\nnew,8,10,4\ngone,,,\n"
+    )
+    log.write_text("url,time\na,100\nb,100\nc,100\nd,90\nd,100\n")
+    signals.write_text("url,time\na,101\na,102\na,102\nb,99\nb,101\nb,108\nc,101\n")
+    assert names["due"](plan, log, signals, 101.0) == ["new"]
+    assert names["due"](plan, log, signals, 103.0) == ["new", "a"]
+    assert names["due"](plan, log, signals, 107.0) == ["new", "a", "b"]
+    assert names["due"](plan, log, signals, 110.0) == ["new", "a", "b", "c", "d"]
+    assert names["seconds"]("1970-01-02T00:00:00Z") == DAY
+
+
+@pytest.mark.thorough
+def test_the_how_to_shows_what_is_printed(
+    crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PAGE.parents[2])
+    blocks = PAGE.read_text().split("```")
+    command, *shown = blocks[1].strip().splitlines()
+    code, out, _ = crawlsim(*command.removeprefix("$ crawlsim ").split())
+    assert code == 0
+    printed = [" ".join(line.split()) for line in out.splitlines()]
+    assert [" ".join(line.split()) for line in shown if " ".join(line.split()) not in printed] == []
+    words = ("docs/examples/site-visits.csv.gz", "--signals", "docs/examples/site-signals.csv.gz")
+    plan = str(tmp_path / "plan.csv")
+    code, out, _ = crawlsim("schedule", *words, "--visits", "2/day", "--out", plan)
+    assert code == 0
+    printed = [" ".join(line.split()) for line in out.splitlines()]
+    (table,) = [block for block in blocks if "this plan without signals" in block]
+    for line in table.strip().splitlines():
+        assert " ".join(line.split()) in printed
+    assert "due after 65.8 days; each signal counts for 65.8 days; at once with the first" in (
+        Path(plan).read_text()
+    )
