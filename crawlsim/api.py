@@ -19,7 +19,7 @@ from analytic.index.names import called, place_of
 from analytic.transient.answers import NO_COURSE, OverTime
 from crawlsim.arguments import checked
 from scenarios import Results, Scenario, ScenarioError
-from scenarios.base import one_of
+from scenarios.base import listed, one_of
 from scenarios.errors import MISSING, brief
 from scenarios.files import System, scenario_of
 from scenarios.measures import Subject
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from crawlsim.logs.fit import Fit, Trace
     from crawlsim.logs.fit.trace import Kind
     from crawlsim.logs.plan import Schedule
-    from crawlsim.logs.read import ChangeLog, VisitLog
+    from crawlsim.logs.read import ChangeLog, SignalLog, VisitLog
     from crawlsim.pictures import Sweep
     from sim.sweep import Cell
 
@@ -655,6 +655,7 @@ def fit(
     time_unit: str | None = None,
     pages: str = "exact",
     rates: str | None = None,
+    signals: SignalLog | str | Path | Sequence[str | Path] | None = None,
     **options: Any,
 ) -> Fit:
     """Parameters of a scenario fitted to a log, with error bars and notes.
@@ -674,6 +675,8 @@ def fit(
         As of `schedule`.
     rates : {"posterior", "likelihood"}, optional
         Change rates from crawls: those that `schedule` uses, the default, or the most likely ones.
+    signals : SignalLog, path or sequence of paths, optional
+        Signals of changes beside crawls, as of `schedule`: what they are worth is fitted too.
     **options
         As of `crawlsim.fitting.Options`.
 
@@ -686,7 +689,18 @@ def fit(
 
     if not isinstance(trace, Trace):
         trace = read_trace(trace, kind, time_unit, pages)
-    return fit(trace, Options(rates=rates, **options))
+    heard = None if signals is None else _signals(signals, pages)
+    return fit(trace, Options(rates=rates, signals=heard, **options))
+
+
+def _signals(given: SignalLog | str | Path | Sequence[str | Path], pages: str) -> SignalLog:
+    """Signals as they are given, or read from files."""
+    from crawlsim.logs.read import SignalLog, read_signals
+
+    if isinstance(given, SignalLog):
+        return given
+    paths = [given] if isinstance(given, str | Path) else list(given)
+    return read_signals(paths, pages=pages)
 
 
 @checked
@@ -716,6 +730,7 @@ def schedule(
     recheck: str | None = None,
     newborn: str | None = None,
     active: str | None = None,
+    signals: SignalLog | str | Path | Sequence[str | Path] | None = None,
 ) -> Schedule:
     """How often each page of a crawl log is to be visited, and what that promises.
 
@@ -774,18 +789,24 @@ def schedule(
     active : str, optional
         ``"08-20"``: hours, in UTC, in which pages are visited, at equal intervals of active time;
         the intervals of the plan are calendar means, and the promise knows of the nights.
+    signals : SignalLog, path or sequence of paths, optional
+        Signals of changes that the crawler hears: files with the columns url and time, or sitemaps.
+        The plan then has a level for each page, and the time that a signal counts for. Without
+        `logs`, an empty sequence, nothing says which signals are true, and the plan is even.
 
     Raises
     ------
     ScenarioError
         If a log cannot be read, or what is asked for cannot be kept.
     """
-    from crawlsim.logs.plan import LogRequest, schedule_of
+    from crawlsim.logs.plan import LogRequest, schedule_of, schedule_of_signals, with_signals
+    from crawlsim.logs.plan.by_signals import refuse_beside_signals
     from crawlsim.logs.plan.hours import active_hours
     from crawlsim.logs.plan.quantities import duration, instant, visits_per_second
     from crawlsim.logs.plan.tables import of_site_keys
     from crawlsim.logs.plan.writing import (
         FORMATS,
+        WITH_SIGNALS,
         limits_in,
         newborn_for,
         refuse_parts_of,
@@ -823,19 +844,29 @@ def schedule(
         classes=tuple(classes),
         rule=rule,
         objective=objective,
-        backtest=backtest,
+        backtest=backtest and signals is None,
         even=even,
         gone_after=GONE_AFTER if gone_after is None else gone_after,
         recheck=_recheck(recheck),
         newborn=None if newborn is None else newborn_for(newborn, out_format),
         hours=None if active is None else active_hours(active),
     )
+    heard = None
+    if signals is not None:
+        refuse_beside_signals(asked)
+        if out_format not in WITH_SIGNALS:
+            allowed = f"knows no signals; with them the format is {listed(WITH_SIGNALS)}"
+            raise ScenarioError("--format", out_format, allowed)
+        heard = _signals(signals, pages)
+        if isinstance(logs, Sequence) and not isinstance(logs, str) and not logs:
+            return schedule_of_signals(heard, asked)
     if not isinstance(logs, VisitLog | ChangeLog):
         paths = [logs] if isinstance(logs, str | Path) else list(logs)
         logs = read_logs(paths, form=form, kind=kind, pages=pages)
     if weights is not None and pages == "site-key":
         asked = replace(asked, weights=of_site_keys(weights, logs.urls.tolist()))
-    return schedule_of(logs, asked)
+    made = schedule_of(logs, asked)
+    return made if heard is None else with_signals(made, heard, backtest=backtest)
 
 
 def _recheck(text: str | None) -> float:

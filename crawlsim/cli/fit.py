@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawlsim.cli.files import claim_all, write_all
-from crawlsim.cli.options import FORCE, JSON, PAGES, NumberRange, command, option, takes
+from crawlsim.cli.options import FORCE, JSON, PAGES, SIGNALS, NumberRange, command, option, takes
 from crawlsim.cli.tables import new_table, print_json, show_table, warn
 from crawlsim.own_files import IN_MARKUP, IN_TOML, signed
 from scenarios import Scenario, ScenarioError, dumps, load
@@ -51,6 +51,7 @@ _NOT_NEGATIVE = NumberRange(0, 1e50)
         "Section to fit: pages or source; from sizes, service, obsolescence or access_time.",
     ),
     PAGES,
+    SIGNALS,
     option("--rates E", "Crawls: posterior as in a schedule, the default, or likelihood."),
     option("--since TIME", "Count from this time on; not for sizes."),
     option("--until TIME", "Count up to this time; not for sizes."),
@@ -96,7 +97,14 @@ def fit(
     files = claim_all({"--out": out, "--report": report}, force=force)
     target = None if into is None else load(into)
     unit = asked.pop("time_unit")
-    read = _read(traces, asked.pop("kind"), unit, asked.pop("pages"), target)
+    pages = asked.pop("pages")
+    read = _read(traces, asked.pop("kind"), unit, pages, target)
+    if asked["signals"]:
+        from crawlsim.logs.read.signals import read_signals
+
+        asked["signals"] = read_signals(asked["signals"], pages=pages)
+    else:
+        asked["signals"] = None
     fitted = fit_of(read, _options(asked, read, target))
     trace = traces[0]
     stem = Path(trace).name.split(".")[0]
@@ -109,6 +117,8 @@ def fit(
         print_json(_record(trace, fitted, scenario, target))
         return
     show_table(fit_table(Path(trace).name, fitted))
+    if asked["signals"] is not None:
+        show_table(signals_table(fitted))
     for note in fitted.notes:
         click.echo(note)
     if target is not None:
@@ -268,6 +278,32 @@ def fit_table(trace: str, fitted: Fit) -> Table:
         rows = "pages" if is_crawl else "rows"
         notes.insert(0, f"{_MOST_ROWS} of {len(parameters)} {rows} (--json has all)")
     table.caption = escape("; ".join(notes))
+    return table
+
+
+def signals_table(fitted: Fit) -> Table:
+    """What the signals of each host are worth."""
+    table = new_table(
+        "What the signals are worth",
+        "host",
+        ">precision",
+        ">95 % low",
+        ">high",
+        ">recall",
+        ">95 % low",
+        ">high",
+    )
+    recall = {each.subject: each for each in fitted.parameters if each.name == "recall"}
+    found = [each for each in fitted.parameters if each.name == "precision"]
+    for each in found[:_MOST_ROWS]:
+        other = recall[each.subject]
+        values = (each.estimate, each.low, each.high, other.estimate, other.low, other.high)
+        subject = escape(shortened(str(each.subject or "all pages"), _LONGEST_NAME))
+        table.add_row(subject, *(f"{100 * value:.0f} %" for value in values))
+    caption = "Precision: share of the signals that are true; recall: of the changes that have one."
+    if len(found) > _MOST_ROWS:
+        caption += f" {_MOST_ROWS} of {len(found)} hosts (--json has all)."
+    table.caption = caption
     return table
 
 

@@ -93,6 +93,12 @@ PAGES = option(
     "--pages P", "exact, or site-key: http, https and www. are one page.", default="exact"
 )
 
+SIGNALS = option(
+    "--signals FILE",
+    "Signals of changes: CSV url,time or sitemaps; may be repeated.",
+    multiple=True,
+)
+
 JSON = option("--json", "Print one JSON document.", "as_json")
 
 FORCE = option("--force", "Replace files that crawlsim did not write, or that were changed since.")

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawlsim.cli.files import claim_all, write_all
-from crawlsim.cli.options import FORCE, JSON, PAGES, NumberRange, command, option, takes
+from crawlsim.cli.options import FORCE, JSON, PAGES, SIGNALS, NumberRange, command, option, takes
 from crawlsim.cli.tables import (
     new_table,
     print_json,
@@ -23,6 +23,7 @@ from crawlsim.own_files import IN_MARKUP, signed
 from scenarios import ScenarioError
 from scenarios.arrays import but_for_rounding
 from scenarios.base import listed, one_of
+from scenarios.errors import MISSING
 from scenarios.text import shortened
 
 if TYPE_CHECKING:
@@ -43,13 +44,14 @@ _UNPREDICTABLE = (
     then="the same with --backtest, whether such plans would have paid",
 )
 @takes(
-    click.argument("logs", metavar="LOG...", nargs=-1, required=True),
+    click.argument("logs", metavar="LOG...", nargs=-1),
     option("--visits N/UNIT", "The budget, such as 5000/day; second to week.", required=True),
     option("--out FILE", "Write the schedule.", required=True),
     option("--format F", f"{listed(_FORMATS)}; by default csv.", "form", default="csv"),
     option("--from F", "Format of the logs; recognised by their contents unless given.", "source"),
     option("--kind K", "visits, or changes: the exact times of changes."),
     PAGES,
+    SIGNALS,
     option("--until TIME", "When watching ended; later rows do not count."),
     option("--min T", "Shortest time between two visits of a page.", "shortest"),
     option("--max T", "Longest time between two visits of a page.", "longest"),
@@ -102,6 +104,7 @@ def schedule(
     host_visits: str | None,
     classes: str | None,
     robots: str | None,
+    signals: tuple[str, ...],
     simulate: bool,
     report: str | None,
     force: bool,
@@ -111,7 +114,8 @@ def schedule(
     """Make a schedule from a crawl log: how often to visit each page.
 
     LOG is CSV, CDX, Parquet, or what Heritrix, Nutch or StormCrawler write, plain or packed (gz,
-    bz2, xz, zst); several are one history. T is 90s, 30m, 1h, 20d or 2w.
+    bz2, xz, zst); several are one history. T is 90s, 30m, 1h, 20d or 2w. With --signals the plan
+    says what a signal counts for; LOG may then be left out, and the plan is even.
     """
     from crawlsim.api import schedule as made_in_python
     from crawlsim.logs.plan.tables import read_classes, read_host_visits, read_robots, read_weights
@@ -119,6 +123,10 @@ def schedule(
 
     if kind not in (None, *_KINDS):
         raise ScenarioError("--kind", kind, f"must be {one_of(kind, _KINDS)}")
+    if not logs and not signals:
+        raise ScenarioError("LOG", MISSING, "a log of visits is needed, or signals (--signals)")
+    if simulate and signals:
+        raise ScenarioError("--simulate", MISSING, "does not go with --signals")
     made = unwrap(made_in_python)  # whose refusals name options
     files = claim_all({"--out": out, "--report": report}, force=force)
     plan = made(
@@ -132,6 +140,7 @@ def schedule(
         host_visits=None if host_visits is None else read_host_visits(host_visits),
         host_delays=None if robots is None else read_robots(robots),
         classes=() if classes is None else read_classes(classes),
+        signals=signals or None,
         **limits,
     )
     simulation = None
@@ -184,6 +193,8 @@ def _expected_table(plan: Schedule, expected: Mapping[str, Share]) -> Table:
     numbers = (">stale share", ">95 % low", ">high", ">plan saves")
     table = new_table(title, "at equal budget", *numbers)
     for name, words in IN_WORDS.items():
+        if name not in expected:
+            continue
         share = expected[name]
         saved = "" if name == "plan" else _percent(plan.saving(name))
         table.add_row(words, *map(_percent, (share.mean, share.low, share.high)), saved)
@@ -206,10 +217,14 @@ def _pages_table(plan: Schedule) -> Table:
         table.add_row(
             escape(shortened(str(plan.urls[page]), _LONGEST_URL)),
             in_words(plan.intervals[page]),
-            f"{plan.estimates.rates[page] * 86400:.3g}",
+            _rate(plan.estimates.rates[page]),
             why[page],
         )
     return table
+
+
+def _rate(per_second: float) -> str:
+    return "–" if np.isnan(per_second) else f"{per_second * 86400:.3g}"
 
 
 def _classes_table(plan: Schedule) -> Table:
@@ -253,6 +268,12 @@ def _verdict_lines(plan: Schedule, simulation: SimulatedPlan | None) -> Iterator
             yield f"From a change to the visit that finds it: {in_words(delay.mean)} ({ends})."
         yield f"{100 * MORE_BUDGET:.0f} % more budget: {now} → {_percent(plan.with_more)} stale."
     share = f"{_percent(plan.even_share)} of the budget is spread evenly"
+    if plan.by_signals is not None:
+        share = (
+            f"A page that never signals gets {_percent(plan.even_share)} of an even plan or more"
+        )
+    if plan.expected is None and plan.windows is None:
+        return
     if plan.windows is None:
         yield f"{share}. Whether that pays on this site is not tested: see --backtest."
     else:

@@ -95,9 +95,9 @@ def budget_points(schedule: Schedule) -> list[BudgetPoint]:
     list of BudgetPoint
         Each planned for its budget, with the same share spread evenly; none where the visits are
         shared out by a rule of others, or nothing is promised. Those of a part of the pages are
-        made to agree with what is expected of all with the budget as it is.
+        made to agree with what is expected of all with the budget as it is. None with signals.
     """
-    if schedule.asked.rule != "freshness" or schedule.expected is None:
+    if schedule.asked.rule != "freshness" or schedule.expected is None or schedule.by_signals:
         return []
     number = len(schedule.urls)
     some = np.linspace(0, number - 1, min(number, _MOST_REPLANNED)).astype(np.int64)
@@ -202,6 +202,8 @@ def stale_shares_of_pages(schedule: Schedule) -> Array:
     stale = np.full(len(schedule.urls), np.nan)
     if schedule.expected is None:
         return stale
+    if schedule.by_signals is not None:
+        return schedule.by_signals.stale().mean(axis=1)
     for first in range(0, len(stale), _MOST_PAGES):
         part = slice(first, first + _MOST_PAGES)
         rates = schedule.forecast.grid[schedule.forecast.draws[part]]

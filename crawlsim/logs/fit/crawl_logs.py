@@ -24,9 +24,11 @@ from crawlsim.logs.fit.page_changes import (
 from crawlsim.logs.fit.result import Fit, Options
 from crawlsim.logs.fit.shared_prior import groups_of, shared_rates
 from crawlsim.logs.fit.trace import UNITS, Trace
+from crawlsim.logs.fit.with_signals import with_signals
 from crawlsim.logs.read.doubt import doubt_of
 from crawlsim.logs.read.gaps import Gaps, gaps_of_visits
 from crawlsim.logs.read.log import VisitLog
+from crawlsim.logs.read.signals import SignalLog
 from scenarios.arrays import Array
 from scenarios.text import counted
 
@@ -287,7 +289,7 @@ def fit_crawls(trace: Trace, options: Options) -> Fit:
         reduced = reduced[0], *unknown
     notes = [*doubt.notes, *notes]
     values = found[0].tolist()
-    return Fit(
+    fitted = Fit(
         kind="crawls",
         section="pages",
         trace=trace,
@@ -311,6 +313,19 @@ def fit_crawls(trace: Trace, options: Options) -> Fit:
         system=pages_around(values),
         details=rates,
     )
+    if options.signals is None:
+        return fitted
+    signals = options.signals if options.until is None else _up_to_the_end(options.signals, trace)
+    unit = UNITS[trace.time_unit] if trace.dated else 1.0
+    some = trace.log.of_pages(index)
+    own = gaps_of_visits(some)
+    return with_signals(fitted, some, own, signals, unit, is_believed=not doubt.reason)
+
+
+def _up_to_the_end(signals: SignalLog, trace: Trace) -> SignalLog:
+    """The signals up to the last visit of a window."""
+    assert isinstance(trace.log, VisitLog)
+    return signals.up_to(float(trace.log.time.max()))[0]
 
 
 def _with_shared_prior(gaps: Gaps, names: Sequence[str], unit: float) -> tuple[Array, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from crawlsim.logs.fit.intervals import Parameter
 from crawlsim.logs.fit.trace import Trace, read_instant
 from crawlsim.logs.read.log import NumberLog
+from crawlsim.logs.read.signals import SignalLog
 from scenarios import ScenarioError
 
 
@@ -43,6 +44,8 @@ class Options:
         Of the scenario that deliveries are for.
     rates : {"posterior", "likelihood"}, optional
         Change rates from crawls: under the prior of schedules, the default, or the most likely.
+    signals : SignalLog, optional
+        Beside crawls: what they are worth is fitted too.
     """
 
     section: str | None = None
@@ -59,6 +62,7 @@ class Options:
     mean: float | None = None
     robots: int = 1
     rates: str | None = None
+    signals: SignalLog | None = None
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,7 @@ def rows_in_window(trace: Trace, options: Options) -> Trace:
 _RATES = (
     *("change_rate", "bias_reduced_rate", "naive_rate", "update_rate", "mean_update_rate"),
     *("slow_rate", "fast_rate", "rate_of_speeding_up", "rate_of_slowing_down"),
-    *("median_rate", "largest_rate"),
+    *("median_rate", "largest_rate", "total_change_rate"),
 )
 _TIMES = ("mean_gap", "clock_step", "batch_gap", "period")
 _UNITS: Mapping[str, str] = {

@@ -17,6 +17,7 @@ from crawlsim.logs.fit.source_changes import fit_source
 from crawlsim.logs.fit.trace import UNITS, Trace
 from scenarios import Scenario, ScenarioError, scenario_from
 from scenarios.base import listed, nearest, one_of
+from scenarios.errors import MISSING
 from scenarios.text import counted, visible
 
 Fitter = Callable[[Trace, Options], Fit]
@@ -43,6 +44,7 @@ _GOES_WITH: Mapping[str, tuple[str, ...]] = {
     "rate": ("sizes",),
     "mean": ("sizes",),
     "rates": ("crawls",),
+    "signals": ("crawls",),
 }
 """Option -> kinds of traces or sections to which it applies."""
 
@@ -84,7 +86,8 @@ def fit(trace: Trace, options: Options | None = None) -> Fit:
         value = getattr(options, name)
         if value is not None and not {trace.kind, section} & set(where):
             option = "--" + name.replace("_", "-")
-            raise ScenarioError(option, value, f"does not go with {section} from {trace.kind}")
+            shown = MISSING if name == "signals" else value
+            raise ScenarioError(option, shown, f"does not go with {section} from {trace.kind}")
     try:
         fitted = fitters[section](rows_in_window(trace, options), replace(options, section=section))
     except ScenarioError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawlsim.logs.fit.shared_prior import Estimates, groups_of
+from crawlsim.logs.fit.with_signals import HostWorth
 from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import DAY, Limits, most_possible, refuse_what_cannot_be
 from crawlsim.logs.plan.gone import RECHECK, Gone, recheck_rates
@@ -38,6 +40,7 @@ from crawlsim.logs.plan.replay import (
     histories_of,
     verdict_of,
 )
+from crawlsim.logs.plan.signal_levels import LevelPlan
 from crawlsim.logs.read.columns import DATE_FORM
 from crawlsim.logs.read.doubt import Doubt, always_changed, doubt_of
 from crawlsim.logs.read.gaps import YEAR, Gaps, gaps_of_changes, gaps_of_visits
@@ -63,6 +66,7 @@ _RAREST = 1e-6
 _FEW_LATE = 0.001
 _LONGEST_NAME = 80
 _MOVED_SHARE = 0.1
+_NEXT_TO_NOTHING = 1e-3
 
 AnyLog = VisitLog | ChangeLog
 
@@ -227,6 +231,10 @@ class Schedule:
     gaps : Gaps
     gone : Gone
         The URLs that are not planned.
+    by_signals : LevelPlan, optional
+        When pages are due by their signals; `intervals` are then those in the mean.
+    hosts : sequence of HostWorth
+        What the signals of hosts are worth.
     notes : tuple of str
     """
 
@@ -248,6 +256,8 @@ class Schedule:
     of_changes: bool = False
     no_promise: str = ""
     with_more: float | None = None
+    by_signals: LevelPlan | None = None
+    hosts: Sequence[HostWorth] = ()
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -286,6 +296,12 @@ class Schedule:
             why = [reason_of_changes(changes, each) for _, changes, each in seen]
         else:
             why = [reason(visits, changes) for visits, changes, _ in seen]
+        if self.by_signals is not None:
+            due = zip(self.by_signals.due.levels, self.by_signals.due.worths, strict=True)
+            why = [
+                f"{each}; {due_in_words(level, worth)}"
+                for each, (level, worth) in zip(why, due, strict=True)
+            ]
         for page in np.flatnonzero(self.is_new).tolist():
             why[page] = f"newborn: first seen {in_words(watched[page])} before the end; {why[page]}"
         return why
@@ -305,7 +321,9 @@ class Schedule:
 
     def cost(self, objective: str) -> Share:
         """What the plan is expected to cost by an objective, as `expected_costs` has it."""
-        return _share(expected_costs(self.forecast, 1 / self.intervals, self.importance, objective))
+        return share_of(
+            expected_costs(self.forecast, 1 / self.intervals, self.importance, objective)
+        )
 
     @property
     def last_seen(self) -> Array:
@@ -331,10 +349,17 @@ class Schedule:
                 "visits_per_day": float(visits[some].sum()) * DAY,
                 "stale": None
                 if self.expected is None or not some.any()
-                else stale_of(self.forecast, visits, self.importance, some),
+                else self._stale_of(visits, some),
             }
             for name, some in _joined(found)
         ]
+
+    def _stale_of(self, visits: Array, some: NDArray[np.bool_]) -> float:
+        """Expected share of time for which some of the pages are out of date."""
+        if self.by_signals is None:
+            return stale_of(self.forecast, visits, self.importance, some)
+        stale = self.by_signals.stale()[some].mean(axis=1)
+        return float(np.average(stale, weights=self.importance[some]))
 
     def saving(self, over: str) -> float | None:
         """Share of the expected stale time of another rule that the plan saves."""
@@ -359,7 +384,7 @@ class Schedule:
             plan = self.expected["plan"]
             expected = {"stale": plan.mean, "low": plan.low, "high": plan.high}
             expected |= {name: each.mean for name, each in self.expected.items() if name != "plan"}
-            for objective in ("delay", "harmonic"):
+            for objective in () if self.by_signals else ("delay", "harmonic"):
                 cost = self.cost(objective)
                 expected |= {
                     objective: cost.mean,
@@ -399,6 +424,7 @@ class Schedule:
             "newborn": self.newborn,
             "classes": self.of_classes if self.asked.classes else None,
             "backtest": tested,
+            "signals": [each.record() for each in self.hosts] if self.by_signals else None,
             "notes": list(self.notes),
         }
 
@@ -413,6 +439,7 @@ def _joined(
 
 IN_WORDS = {
     "plan": "this plan",
+    "without_signals": "this plan without signals",
     "uniform": "uniform",
     "proportional": "in proportion to the rate",
     "half_and_half": "half uniform, half in proportion",
@@ -437,6 +464,16 @@ def reason(visits: int, changes: int) -> str:
         return f"no change at {times}"
     at_least = "at least: " if always_changed(visits, changes) else ""
     return f"{at_least}changed at {changes} of {times}"
+
+
+def due_in_words(level: float, worth: float) -> str:
+    """When a page is due, in seconds since its last visit and by what a signal counts for."""
+    due = f"due after {in_words(level)}"
+    if worth < _NEXT_TO_NOTHING * level:
+        return f"{due}; a signal counts for nothing"
+    number = math.ceil(level / worth * (1 - _NEXT_TO_NOTHING))
+    at_once = "the first" if number == 1 else str(number)
+    return f"{due}; each signal counts for {in_words(worth)}; at once with {at_once}"
 
 
 def reason_of_changes(changes: int, watched: float) -> str:
@@ -514,7 +551,7 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
         even_share=even_share,
         expected=None
         if doubt.reason
-        else _expected(forecast, visits, importance, limits, left, gaps),
+        else expected_of(forecast, visits, importance, limits, left, gaps),
         with_more=None
         if doubt.reason
         else _with_more(forecast, importance, limits, left, even_share),
@@ -539,6 +576,63 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
             *_unheard(log, gaps.visits, visits),
             *_unmatched(all_urls, host_names, asked),
         ),
+    )
+
+
+def even_schedule(log: AnyLog, asked: LogRequest, no_promise: str) -> Schedule:
+    """The schedule of pages of which nothing is known: all are visited alike.
+
+    Parameters
+    ----------
+    log : VisitLog or ChangeLog
+        Whose times do not count.
+    asked : LogRequest
+    no_promise : str
+        Why nothing is known.
+
+    Raises
+    ------
+    ScenarioError
+        If the limits cannot be kept.
+    """
+    if not len(log.time):
+        raise log.refused("holds no page")
+    log, gone, limits, host_names, is_new = _planned_pages(log, asked)
+    refuse_what_cannot_be(limits, host_names, asked.longest_by)
+    pages = len(log.urls)
+    nothing = np.empty(0)
+    end = float(log.time.max())
+    unknown = np.full(pages, np.nan)
+    estimates = Estimates(unknown, unknown, unknown)
+    draws = np.zeros((pages, 1), np.uint8)
+    worth = allocation.Worth(np.zeros(1), np.zeros((pages, 1), np.float32))
+    return Schedule(
+        urls=log.urls,
+        intervals=1 / allocation.evenly(limits),
+        estimates=estimates,
+        visits=np.zeros(pages, np.int64),
+        changes=np.zeros(pages, np.int64),
+        even_share=1.0,
+        expected=None,
+        windows=None,
+        forecast=Forecast(np.ones(1), draws, np.arange(pages), draws, worth, estimates),
+        asked=asked,
+        limits=limits,
+        importance=_importance(log.urls, asked.weights),
+        gaps=Gaps(
+            page=np.empty(0, np.int32),
+            start=nothing,
+            length=nothing,
+            changed=np.empty(0, bool),
+            first=np.full(pages, np.inf),
+            visits=np.zeros(pages, np.int64),
+            begin=end,
+            end=end,
+            interval=np.inf,
+        ),
+        gone=gone,
+        is_new=is_new,
+        no_promise=no_promise,
     )
 
 
@@ -873,7 +967,7 @@ def _importance(urls: NDArray[np.object_], weights: Mapping[str, float] | None) 
     return importance / importance.mean()
 
 
-def _expected(
+def expected_of(
     forecast: Forecast,
     visits: Array,
     importance: Array,
@@ -896,13 +990,13 @@ def _expected(
     plans = {"plan": visits} | {name: _in_tiers(each, asked) for name, each in plans.items()}
     expected = {}
     for name, each in plans.items():
-        share = _share(stale_shares(forecast, each, importance))
+        share = share_of(stale_shares(forecast, each, importance))
         more = left_fresh(forecast, each, importance, no_end)
         expected[name] = replace(share, high=share.high + more)
     return expected
 
 
-def _share(draws: Array) -> Share:
+def share_of(draws: Array) -> Share:
     """Mean and 95 % interval of draws, which one more draw is in with that probability."""
     low, high = np.quantile(draws, [0.025, 0.975], method="weibull")
     return Share(float(draws.mean()), float(low), float(high))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from crawlsim.logs.plan.allocation import DAY, Limits
 from crawlsim.logs.plan.quantities import duration, in_words
 from crawlsim.logs.plan.schedule import Schedule, interval_limits
+from crawlsim.logs.plan.signal_levels import LevelPlan
 from crawlsim.logs.read.states import GONE, NEVER_ANSWERED, PAGE, REDIRECT, STATES
 from scenarios import ScenarioError
 from scenarios.arrays import Array, but_for_rounding
@@ -39,6 +40,11 @@ HEADER = (
     "why",
     "state",
 )
+
+_HEADER_OF_SIGNALS = ("level_seconds", "signal_worth_seconds")
+
+WITH_SIGNALS = ("csv", "stormcrawler")
+"""Formats that can say what a signal counts for."""
 
 _WHY_GONE = {
     GONE: "no longer answers with a content",
@@ -75,12 +81,14 @@ class Format:
 def _csv(schedule: Schedule, intervals: NDArray[Any]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(HEADER)
+    due = () if schedule.by_signals is None else schedule.by_signals.due[:2]
+    writer.writerow((*HEADER[:2], *(_HEADER_OF_SIGNALS if due else ()), *HEADER[2:]))
     rates = schedule.estimates
     pages = zip(
         _values(schedule.urls),
         _values(intervals),
-        *(_values(each * DAY) for each in (rates.rates, rates.low, rates.high)),
+        *map(_values, due),
+        *(_known(each * DAY) for each in (rates.rates, rates.low, rates.high)),
         repeat("") if schedule.of_changes else _values(schedule.visits),  # imagined ones else
         _values(schedule.changes),
         schedule.why,
@@ -96,6 +104,11 @@ def _values(column: NDArray[Any]) -> Iterator[Any]:
         yield from column[first : first + _AT_ONCE].tolist()
 
 
+def _known(column: Array) -> Iterator[Any]:
+    """The same, nothing for what is unknown."""
+    return ("" if math.isnan(each) else each for each in _values(column))
+
+
 def _rows_of_gone(schedule: Schedule) -> Iterator[tuple[Any, ...]]:
     """The URLs that are not planned: no rate is claimed of them, and never is an empty interval."""
     gone = schedule.gone
@@ -109,7 +122,8 @@ def _rows_of_gone(schedule: Schedule) -> Iterator[tuple[Any, ...]]:
     ):
         why = "weight 0: not visited" if state == PAGE else _WHY_GONE[state]
         interval = seconds if math.isfinite(seconds) else ""
-        yield url, interval, "", "", "", visits, changes, why, STATES[state]
+        due = () if schedule.by_signals is None else (interval, 0.0)
+        yield url, interval, *due, "", "", "", visits, changes, why, STATES[state]
 
 
 def _nutch(schedule: Schedule, intervals: NDArray[Any]) -> str:
@@ -120,9 +134,26 @@ def _nutch(schedule: Schedule, intervals: NDArray[Any]) -> str:
 
 
 def _stormcrawler(schedule: Schedule, intervals: NDArray[Any]) -> str:
+    if schedule.by_signals is not None:
+        return _stormcrawler_with_signals(schedule, schedule.by_signals)
     return "".join(
         f"{_in_a_field(url)}\tscheduler.delay.mins={minutes:.0f}\tfetchInterval={minutes:.0f}\n"
         for url, minutes in _seeds(schedule, intervals, "stormcrawler")
+    )
+
+
+def _stormcrawler_with_signals(schedule: Schedule, plan: LevelPlan) -> str:
+    """Levels as intervals: a page is due then if no signal comes; signals bring it forward.
+
+    No level is rounded to 0 minutes.
+    """
+    unit = FORMATS["stormcrawler"].unit
+    levels = np.maximum(np.rint(plan.due.levels / unit), 1.0)
+    worths = dict(zip(schedule.urls.tolist(), np.rint(plan.due.worths / unit), strict=True))
+    return "".join(
+        f"{_in_a_field(url)}\tscheduler.delay.mins={minutes:.0f}\tfetchInterval={minutes:.0f}"
+        f"\tsignalWorthMinutes={worths.get(url, 0.0):.0f}\n"
+        for url, minutes in _seeds(schedule, levels, "stormcrawler")
     )
 
 
@@ -205,6 +236,8 @@ def schedule_text(schedule: Schedule, form: str) -> str:
 
 def unspent(schedule: Schedule, form: str) -> str:
     """What a format cannot spend of the budget, in a sentence; empty if it is next to nothing."""
+    if schedule.by_signals is not None:
+        return ""
     seconds = intervals_in(schedule, form) * (FORMATS[form].unit or 1.0)
     spent = float((1 / seconds).sum()) + schedule.gone.visits_per_second
     if abs(spent / schedule.asked.visits - 1) <= _NEXT_TO_NOTHING:

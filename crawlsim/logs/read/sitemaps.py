@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 from xml.parsers import expat
 
 import numpy as np
@@ -47,15 +48,65 @@ def read_sitemap(
     return "visits", iter([_rows(parts, path)])
 
 
-def _rows(parts: Iterator[Block], path: Path) -> Rows:
+class Lastmods(NamedTuple):
+    """When the pages of a sitemap claim to have changed last.
+
+    Attributes
+    ----------
+    rows : Rows
+    without_date : int
+        Pages that claim nothing.
+    time : float
+        Of the sitemap; 0 where neither its name nor a page has a date.
+    """
+
+    rows: Rows
+    without_date: int
+    time: float
+
+
+def lastmods_of(parts: Iterator[Block], path: Path) -> Lastmods:
+    """What a sitemap says, each date without an hour taken for noon.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not a sitemap.
+    """
     import pandas as pd
 
+    found = _entries(parts, path)
+    urls = pd.Series(found.urls, dtype="str")
+    lastmod = pd.Series(found.lastmods, dtype="str")
+    lines = np.array(found.lines, np.int64)
+    kept = (lastmod != "").to_numpy(bool)
+    dates = (lastmod[kept].str.len() == len("2025-01-06")).to_numpy(bool)
+
+    def seconds(column: Any) -> Array:
+        return seconds_of(column) + np.where(dates, _DAY / 2, 0.0)
+
+    columns = Columns(lines[kept], urls[kept], lastmod[kept], names={"time": "lastmod"})
+    rows = rows_of(columns, seconds=seconds)
+    own = _date_in_name(path)
+    time = float(rows.time.max(initial=0.0)) if own is None else own
+    return Lastmods(rows, int((~kept).sum()), time)
+
+
+def _entries(parts: Iterator[Block], path: Path) -> _Entries:
+    """The entries of a sitemap that has some."""
     found = _Entries(path)
     for block in parts:
         found.feed(block.text)
     found.close()
     if not found.urls:
         raise ScenarioError("", MISSING, "is a sitemap without any url", str(path))
+    return found
+
+
+def _rows(parts: Iterator[Block], path: Path) -> Rows:
+    import pandas as pd
+
+    found = _entries(parts, path)
     lastmod = pd.Series(found.lastmods, dtype="str")
     modified = seconds_of(lastmod)
     time, notes = _time_of(path, modified)
@@ -88,12 +139,9 @@ def _stamped(modified: Array, time: float, *, is_named: bool) -> NDArray[np.bool
 
 def _time_of(path: Path, modified: Array) -> tuple[float, tuple[str, ...]]:
     """Seconds since 1970-01-01 UTC at which the sitemap was as it is, and a note if in doubt."""
-    for name in (path.name, path.absolute().parent.name):
-        for found in _DATE.finditer(name):
-            year, month, day, hour, minute, second = found.groups("00")
-            time = _seconds(f"{year}-{month}-{day}T{hour}:{minute}:{second}")
-            if not np.isnan(time):
-                return time, ()
+    own = _date_in_name(path)
+    if own is not None:
+        return own, ()
     if np.isnan(modified).all():
         allowed = (
             "has no date in its name and no lastmod; name it by the day on which it was fetched, "
@@ -104,6 +152,17 @@ def _time_of(path: Path, modified: Array) -> tuple[float, tuple[str, ...]]:
     shown = np.datetime_as_string(np.datetime64(int(newest), "s"))
     name = shortened(visible(path.name), _LONGEST_NAME)
     return newest, (f"{name} has no date in its name: its newest lastmod, {shown}Z, is its time.",)
+
+
+def _date_in_name(path: Path) -> float | None:
+    """The date in the name of a file or of its folder, in seconds since 1970-01-01 UTC."""
+    for name in (path.name, path.absolute().parent.name):
+        for found in _DATE.finditer(name):
+            year, month, day, hour, minute, second = found.groups("00")
+            time = _seconds(f"{year}-{month}-{day}T{hour}:{minute}:{second}")
+            if not np.isnan(time):
+                return time
+    return None
 
 
 def _seconds(date: str) -> float:
