@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from scenarios.accessing.cyclic import Cyclic
 from scenarios.accessing.due import Due
+from scenarios.accessing.policy import Policy
 from scenarios.activation import (
     Free,
     Levels,
@@ -145,12 +146,45 @@ def _policy_fits_pages(scenario: System) -> None:
     if isinstance(policy, Cyclic) and max(policy.template) >= count:
         allowed = f"pages are numbered 0 … {count - 1}"
         raise refused(allowed, key="robots.accessing.template", value=policy.template)
-    for name in ("frequencies", "exponents", "values", "intervals"):
+    for name in ("frequencies", "exponents", "values", "intervals", "levels"):
         given = given_entries(getattr(policy, name, None))
         if name == "frequencies" and isinstance(given, tuple):
             check_probabilities("robots.accessing.frequencies", given)
         if isinstance(given, tuple):
             check_length(f"robots.accessing.{name}", given, count, "page")
+
+
+def _signals_fit(scenario: System) -> None:
+    """Some policies hear signals, and need them; robots that hear take no page from a sequence."""
+    robots, pages = scenario.robots, scenario.pages
+    policy = robots.accessing if robots else None
+    if robots is None or policy is None:
+        return
+    heard = pages is not None and pages.signals is not None
+    levels = getattr(policy, "levels", None)
+    if not heard:
+        if levels is not None:
+            raise refused("needs pages.signals", key="robots.accessing.levels", value=levels)
+        if policy.policy == "on-signal":
+            key = "robots.accessing.policy"
+            raise refused("needs pages.signals", key=key, value=policy.policy)
+    elif policy.policy in ("crawl-value", "on-signal"):
+        _check_listeners(robots, policy, pages.count if pages else 0)
+
+
+def _check_listeners(robots: Robots, policy: Policy, pages: int) -> None:
+    if robots.host_spacing is not None:
+        allowed = f'does not go with policy = "{policy.policy}" beside pages.signals; "due" does'
+        raise refused(allowed, key="robots.host_spacing", value=robots.host_spacing)
+    if policy.policy == "on-signal":
+        return
+    if robots.available >= pages:
+        allowed = f"needs more pages than robots ({robots.available}) beside pages.signals"
+        raise refused(allowed, key="robots.accessing.policy", value=policy.policy)
+    for name in ("exponents", "values"):
+        if getattr(policy, name) is not None:
+            allowed = "goes without pages.signals, beside which nothing is given"
+            raise refused(allowed, key=f"robots.accessing.{name}")
 
 
 def _spacing_fits(scenario: System) -> None:
@@ -465,6 +499,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _accessing_with_pages,
     _freshness_needs_pages,
     _policy_fits_pages,
+    _signals_fit,
     _spacing_fits,
     _frontier_fits,
     _change_rate_needs_changes,

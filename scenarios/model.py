@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 from scenarios.accessing import Accessing
 from scenarios.accessing.due import Due
+from scenarios.accessing.policy import InSequence
 from scenarios.activation import Activation
 from scenarios.deliveries import Deliveries
 from scenarios.environment import Environment
@@ -303,6 +304,29 @@ class Commits:
     phase: float | None
 
 
+class Listening(Enum):
+    """What robots make of signals."""
+
+    BY_VALUE = "crawl-value"
+    BLINDLY = "on-signal"
+    UP_TO_LEVEL = "due"
+
+
+@dataclass(frozen=True)
+class Hearing:
+    """Robots hear signals of changes.
+
+    Attributes
+    ----------
+    listening : Listening
+    delay : Distribution or None
+        From a change, or from a false cause, until its signal is heard; None: at once.
+    """
+
+    listening: Listening
+    delay: Distribution | None
+
+
 @dataclass(frozen=True)
 class Traffic:
     """The packets that come to parallel servers.
@@ -388,6 +412,8 @@ class Model:
         In front of the indexing engine.
     commits : Commits or None
         Of the index; None: what was indexed can be searched at once.
+    hearing : Hearing or None
+        Where what the robots do depends on signals; None: they do not listen.
     traffic : Traffic or None
         To parallel servers.
     query_rate : float or None
@@ -403,10 +429,26 @@ class Model:
     frontier: Frontier | None
     queue: Queue | None
     commits: Commits | None
+    hearing: Hearing | None
     traffic: Traffic | None
     query_rate: float | None
     monitor: Monitor | None
     timeline: tuple[Piece, ...]
+
+    @property
+    def sequence(self) -> InSequence | None:
+        """The policy where it says which page each access fetches, whatever the time."""
+        by_value = self.hearing is not None and self.hearing.listening is Listening.BY_VALUE
+        policy = self.accessing
+        return policy if isinstance(policy, InSequence) and not by_value else None
+
+    @property
+    def unresolved(self) -> str | None:
+        """The key of the accessing policy for which numbers are still to be found."""
+        policy = self.accessing
+        if policy is None or (self.sequence is None and isinstance(policy, InSequence)):
+            return None
+        return policy.unresolved
 
 
 def model_of(system: System) -> Model:
@@ -417,6 +459,7 @@ def model_of(system: System) -> Model:
         frontier=None if system.robots is None else _frontier(system.robots.accessing),
         queue=None if system.buffer is None else _queue(system.buffer),
         commits=_commits(system.index),
+        hearing=_hearing(system),
         traffic=None if system.servers is None else _traffic(system.servers),
         query_rate=None if system.clients is None else system.clients.query_rate,
         monitor=None if system.probing is None else _monitor(system.probing, system),
@@ -461,6 +504,16 @@ def _commits(index: Index | None) -> Commits | None:
     if index is None or index.commit_interval == 0:
         return None
     return Commits(index.commit_interval, index.phase)
+
+
+def _hearing(system: System) -> Hearing | None:
+    policy = system.robots.accessing if system.robots else None
+    if system.pages is None or system.pages.signals is None or policy is None:
+        return None
+    listens = {each.value: each for each in Listening}.get(policy.policy)
+    if listens is None or (isinstance(policy, Due) and policy.levels is None):
+        return None
+    return Hearing(listens, system.pages.signals.delay)
 
 
 def _traffic(servers: Servers) -> Traffic:

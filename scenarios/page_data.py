@@ -19,6 +19,7 @@ from scenarios.accessing.policy import Indices, Periodic
 from scenarios.arrays import Array
 from scenarios.columns import Column, given_entries, names_beside
 from scenarios.sections import Pages, PageSize, Robots, Zipf, ZipfHosts, ZipfSizes
+from scenarios.signals import SignalRates, signal_rates
 
 _GOLDEN = (5**0.5 - 1) / 2
 
@@ -47,6 +48,12 @@ def change_rates(pages: Pages) -> Array:
         parts = np.arange(1.0, law.pages + 1) ** -law.exponent
         return law.total * parts / parts.sum()
     return np.array(given_entries(given))
+
+
+@lru_cache(maxsize=1)
+def page_signals(pages: Pages) -> SignalRates:
+    """Changes and signals of each page, of pages that have signals."""
+    return signal_rates(pages, change_rates(pages))
 
 
 @_once
@@ -138,6 +145,16 @@ def due_intervals(policy: Due, pages: Pages) -> Array:
     "optimal" must have been resolved to numbers before.
     """
     given = np.array(given_entries(policy.intervals), dtype=float)
+    return np.broadcast_to(given, pages.count).copy()
+
+
+@_once
+def due_levels(policy: Due, pages: Pages) -> Array:
+    """At which level each page is due, shape (pages,); inf of pages that never are.
+
+    "optimal" must have been resolved to numbers before.
+    """
+    given = np.array(given_entries(policy.levels), dtype=float)
     return np.broadcast_to(given, pages.count).copy()
 
 

@@ -86,7 +86,7 @@ class Scenario(System):
         accessing, monitor = self.model.accessing, self.model.monitor
         if isinstance(self.activation, Optimal):
             found["activation.optimal"] = self.activation.family
-        if accessing is not None and (key := accessing.unresolved):
+        if accessing is not None and (key := self.model.unresolved):
             found[f"robots.accessing.{key}"] = getattr(accessing, key)
         if self.servers is not None and self.servers.routing == "optimal":
             found["servers.routing"] = "optimal"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar, assert_never
 import numpy as np
 
 from scenarios import Scenario, ScenarioError
+from scenarios.accessing.due import Due
 from scenarios.activation import Free, Levels, Static, Switching, These, Threshold
 from scenarios.arrays import Array
 from scenarios.base import LARGEST
@@ -30,14 +31,22 @@ from scenarios.model import (
     Traffic,
     present,
 )
-from scenarios.page_data import due_intervals, page_weights
+from scenarios.page_data import (
+    change_rates,
+    due_intervals,
+    due_levels,
+    page_signals,
+    page_weights,
+)
 from scenarios.page_groups import only_sums
 from scenarios.sections import Pages, Servers
 from scenarios.service_phases import seen_phases
+from scenarios.signals import SignalRates
 from scenarios.spacing_cost import Fading, Geometric, Power, Table
 from scenarios.timeline import end_of_interventions, observation_times
 from sim import rules
 from sim.laws import draws_and_mean
+from sim.speeds import end_of_work, speed_over_time
 
 _ROUNDING_OF_SUMS = 1e-11
 """Relative; the sum of a hundred thousand times is that exact."""
@@ -113,6 +122,114 @@ def due_rules(scenario: Scenario) -> DueRules:
     )
 
 
+class DueLevels(NamedTuple):
+    """When pages fall due that signals are heard of.
+
+    Attributes
+    ----------
+    hazard : ndarray of float, shape (pages,)
+        At which each is due; inf: never.
+    worth : ndarray of float, shape (pages,)
+        The hazard that one signal adds.
+    change, silent : ndarray of float, shape (pages,)
+        Rates of all changes, and of those without a signal.
+    delay : float
+        Mean delay of a signal.
+    """
+
+    hazard: Array
+    worth: Array
+    change: Array
+    silent: Array
+    delay: float
+
+    def age(self, page: int, jump: float) -> float:
+        """The age at which a page is due, once signals have added so much to its hazard."""
+        left = rules.hazard_left(float(self.hazard[page]), jump)
+        known = float(self.change[page]), float(self.silent[page]), self.delay
+        return rules.age_at_hazard(left, *known)
+
+
+@lru_cache(maxsize=1)
+def levels_of(policy: Due, pages: Pages) -> DueLevels:
+    """Those of a policy by which pages fall due at levels."""
+    rates = page_signals(pages)
+    given = due_levels(policy, pages)
+    worth = worth_of_signals(rates)
+    # Age tells nothing of a page that never changes, nor do signals; it is due at its age all the
+    # same. Where age tells nothing since all changes have a signal, levels are numbers of signals.
+    never_changes = rates.silent + rates.true == 0
+    silent = np.where(never_changes, 1.0, rates.silent)
+    by_number = np.where(np.isinf(worth), given > 0, np.where(worth > 0, worth, 1.0) * given)
+    hazard = np.where(silent > 0, silent * given, by_number)
+    hazard[np.isinf(given)] = np.inf
+    delay = mean_delay_of_signals(pages)
+    return DueLevels(hazard, worth, silent + rates.true, silent, delay)
+
+
+def mean_delay_of_signals(pages: Pages) -> float:
+    """Mean time until a signal is heard, of pages that have signals."""
+    delay = present(pages.signals).delay
+    return draws_and_mean(delay)[1] if delay is not None else 0.0
+
+
+def means_of_signals(rates: SignalRates) -> tuple[Array, Array]:
+    """Mean times between changes that have a signal, and between false signals; inf: no such."""
+    return tuple(
+        np.divide(1.0, each, out=np.full(each.shape, np.inf), where=each > 0)
+        for each in (rates.true, rates.false)
+    )
+
+
+def first_signals(scenario: Scenario, stream: np.random.Generator) -> tuple[Array, Array]:
+    """Of each page the first change that has a signal, and the first signal without a change.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    stream : Generator
+        The stream "signal", from which both are drawn, page by page.
+    """
+    means = np.column_stack(means_of_signals(page_signals(present(scenario.pages))))
+    first = np.full(means.shape, np.inf)
+    sent = np.isfinite(means)
+    first[sent] = stream.standard_exponential(int(sent.sum())) * means[sent]
+    if scenario.interventions:
+        speed = speed_over_time(*over_time(scenario, "change_factor"))
+        changes = np.flatnonzero(sent[:, 0])
+        first[changes, 0] = [end_of_work(speed, 0.0, time) for time in first[changes, 0].tolist()]
+    return first[:, 0].copy(), first[:, 1].copy()
+
+
+def worth_of_signals(rates: SignalRates) -> Array:
+    """The hazard that one signal adds, -log(1 - precision), shape (pages,); inf: it is true."""
+    with np.errstate(divide="ignore"):
+        return np.where(rates.true > 0, -np.log1p(-rates.precision), 0.0)
+
+
+def silent_rates(scenario: Scenario) -> Array:
+    """Rates of the changes of which robots hear no signal, shape (pages,)."""
+    pages = present(scenario.pages)
+    return page_signals(pages).silent if scenario.model.hearing else change_rates(pages)
+
+
+def mean_gap(scenario: Scenario) -> float:
+    """Mean time from one access to the next, if all robots are at work; 1 where that is unknown."""
+    laws = [(each.available, each.law) for each in present(scenario.model.fleet).classes]
+    rate = sum(
+        count / draws_and_mean(law)[1] for count, law in laws if law and draws_and_mean(law)[1]
+    )
+    return 1.0 / rate if rate > 0 else 1.0
+
+
+def due_after(policy: Due, pages: Pages) -> Array:
+    """How long after its last delivery each page is due, if no signal comes, shape (pages,)."""
+    if policy.levels is None:
+        return due_intervals(policy, pages)
+    levels = levels_of(policy, pages)
+    return np.array([levels.age(page, 0.0) for page in range(pages.count)])
+
+
 def first_due(scenario: Scenario, stream: np.random.Generator) -> Array:
     """When each page is due for the first time, shape (pages,); inf: never.
 
@@ -124,9 +241,24 @@ def first_due(scenario: Scenario, stream: np.random.Generator) -> Array:
         The stream "due", from which one number is drawn for each page.
     """
     frontier = present(scenario.model.frontier)
-    intervals = due_intervals(frontier.policy, present(scenario.pages))
+    intervals = due_after(frontier.policy, present(scenario.pages))
     parts = stream.random(len(intervals)) if frontier.is_spread else np.zeros(len(intervals))
     return np.where(np.isinf(intervals), np.inf, parts * np.minimum(intervals, LARGEST))
+
+
+def begin_of_ages(scenario: Scenario, first: Array) -> Array:
+    """When the age of each page begins that it has at time 0, shape (pages,).
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Whose pages fall due at levels.
+    first : ndarray of float, shape (pages,)
+        When each is due for the first time by its age, as `first_due` says.
+    """
+    after = due_after(present(scenario.model.frontier).policy, present(scenario.pages))
+    by_age = np.isfinite(after) & np.isfinite(first)
+    return np.where(by_age, first, 0.0) - np.where(by_age, after, 0.0)
 
 
 def first_commit(commits: Commits, stream: np.random.Generator) -> float:

@@ -52,7 +52,8 @@ class Failures:
         if not rules.gives_up(self._in_a_row[robot], self._retries):
             return page
         self._in_a_row[robot] = 0
-        return self._source.next_page()
+        self._source.give_up(now, page)
+        return self._source.next_page(now)
 
     def delivered(self, robot: int) -> None:
         """The page of a robot was delivered: its failures are counted anew."""

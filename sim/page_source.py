@@ -93,23 +93,29 @@ def sequence_blocks(
 class PageSource(Protocol):
     """Says which page an access fetches, and what its delivery brings."""
 
-    def next_page(self) -> int:
+    def next_page(self, now: float) -> int:
         """The page of the access that starts now."""
 
     def deliver(self, now: float, page: int) -> Load:
         """What the access brings when it ends."""
 
+    def give_up(self, now: float, page: int) -> None:
+        """The last access of a page failed, and its robot goes on to another one."""
+
 
 class AnonymousPages:
     """Pages without identity."""
 
-    def next_page(self) -> int:
+    def next_page(self, now: float) -> int:  # noqa: ARG002  # same call for all sources
         """No page in particular."""
         return -1
 
     def deliver(self, now: float, page: int) -> Load:  # noqa: ARG002  # same call for all sources
         """A page without identity."""
         return None
+
+    def give_up(self, now: float, page: int) -> None:
+        """Nothing: it has no identity."""
 
 
 class ChosenPages:
@@ -123,10 +129,16 @@ class ChosenPages:
     """
 
     def __init__(self, blocks: Iterator[Any], pages: Pages) -> None:
-        self.next_page = (page for block in blocks for page in block.tolist()).__next__
-        """The page of the access that starts now."""
+        self._next = (page for block in blocks for page in block.tolist()).__next__
         self._pages = pages
+
+    def next_page(self, now: float) -> int:  # noqa: ARG002  # same call for all sources
+        """The page of the access that starts now."""
+        return self._next()
 
     def deliver(self, now: float, page: int) -> Load:
         """The content of the page at this moment."""
         return self._pages.deliver(now, page)
+
+    def give_up(self, now: float, page: int) -> None:
+        """Nothing: the sequence goes on."""

@@ -56,6 +56,9 @@ class Pages:
         Makes a counter of the times until changes can be searched, where quantiles are asked for.
     by_page : bool
         Whether that has a row for each page.
+    signalled : sequence of float, optional
+        Of each page the next change that has a signal, kept up by others; all others are drawn
+        here, at the `change_rates`.
     """
 
     def __init__(
@@ -66,7 +69,9 @@ class Pages:
         next_commit: Callable[[float], float] | None = None,
         counter_of_times: Callable[[], TimeCounter] | None = None,
         by_page: bool = True,
+        signalled: Sequence[float] | None = None,
     ) -> None:
+        self._signalled = signalled
         self._counter_of_times = counter_of_times
         self._by_page = by_page
         self._next_commit = next_commit
@@ -75,8 +80,8 @@ class Pages:
         self._means = [1.0 / rate if rate > 0 else math.inf for rate in change_rates]
         self._stream = stream
         self._next_change = [self._after(0.0, page) for page in range(len(self._means))]
-        self._stale_from = list(self._next_change)
-        self._unseen_from = list(self._next_change)
+        self._stale_from = [self._first_change(page) for page in range(len(self._means))]
+        self._unseen_from = list(self._stale_from)
         self._newest = [-1] * len(self._means)
         self._delivered = [0.0] * len(self._means)
         self._copies = 0
@@ -99,7 +104,12 @@ class Pages:
                 self.change_drawn(page, self._next_change[page])
         number = self._copies
         self._copies = number + 1
-        return Copy(page, number, self._next_change[page], now)
+        return Copy(page, number, self._first_change(page), now)
+
+    def _first_change(self, page: int) -> float:
+        """When a page changes next, with a signal or without."""
+        change = self._next_change[page]
+        return change if self._signalled is None else min(change, self._signalled[page])
 
     def index(self, now: float, copy: Copy) -> None:
         """The indexing of a copy ends; an older copy never overwrites a newer one."""
@@ -171,7 +181,7 @@ class Pages:
 
     @property
     def next_changes(self) -> list[float]:
-        """For each page the time of its first change after its last delivery."""
+        """For each page the time of its first change without a signal after its last delivery."""
         return self._next_change
 
     @property

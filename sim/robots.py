@@ -11,7 +11,7 @@ from sim import rules
 from sim.buffer import Buffer
 from sim.clock import Alarm, Clock
 from sim.draws import stationary_phase
-from sim.engine_inputs import DueRules, joint_events, mean_times
+from sim.engine_inputs import DueLevels, DueRules, joint_events, mean_times
 from sim.event_log import LogEvent
 from sim.failures import Failures
 from sim.frontier import Frontier
@@ -145,7 +145,7 @@ class FreeRobots(_Accessing):
     def start(self) -> None:
         """Begin the first accesses, at time 0."""
         for robot, access_end in self._access_ends.items():
-            self._carried[robot] = self._source.next_page()
+            self._carried[robot] = self._source.next_page(0.0)
             end = Alarm(self._clock, self._arrive, robot)
             self._clock.at(access_end(0.0), _DELIVERY + robot, end)
 
@@ -158,7 +158,7 @@ class FreeRobots(_Accessing):
             self._carried[robot] = another
         elif rules.is_heard(self._places[robot], self.active):
             self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
-            self._carried[robot] = self._source.next_page()
+            self._carried[robot] = self._source.next_page(now)
             if self._failures:
                 self._failures.delivered(robot)
         self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, alarm)
@@ -221,7 +221,7 @@ class SwitchedRobots:
     def start(self) -> None:
         """Begin the first accesses, at time 0: every available robot is active."""
         for robot in self._access_ends:
-            self._begin_access(0.0, robot, self._source.next_page())
+            self._begin_access(0.0, robot, self._source.next_page(0.0))
 
     def _begin_access(self, now: float, robot: int, page: int) -> None:
         self._carried[robot] = page
@@ -272,7 +272,7 @@ class SwitchedRobots:
         if robot is None:
             return
         self._count(now, 1, robot)
-        self._begin_access(now, robot, self._source.next_page())
+        self._begin_access(now, robot, self._source.next_page(now))
         if self._log_event:
             self._log_event(now, "switch-on", robot, None)
 
@@ -429,8 +429,12 @@ class DueRobots(_Accessing):
     def start(self) -> None:
         """Wait for the first page to fall due."""
         for page, time in enumerate(self._first):
-            if time < math.inf:
-                self._clock.at(time, _FALLS_DUE + page, Alarm(self._clock, self._fall_due, page))
+            self._await(page, time)
+
+    def _await(self, page: int, time: float) -> None:
+        """The page falls due then; inf: never."""
+        if time < math.inf:
+            self._clock.at(time, _FALLS_DUE + page, Alarm(self._clock, self._fall_due, page))
 
     def limit(self, now: float, active_at: Sequence[int]) -> None:
         """Change the number of active robots at each level from now on."""
@@ -484,6 +488,13 @@ class DueRobots(_Accessing):
             self._delivering = True
             self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
             self._delivering = False
+        self._end(now, robot)
+        heappush(self._idle, (self._places[robot], robot))
+        self._dispatch(now)
+
+    def _end(self, now: float, robot: int) -> None:
+        """An access ends; its page is due again some time."""
+        page = self._carried[robot]
         self.frontier.end(now)
         again = rules.next_due(
             now,
@@ -492,14 +503,59 @@ class DueRobots(_Accessing):
             self._pause[page],
             self._given.from_start,
         )
-        self._clock.at(again, _FALLS_DUE + page, Alarm(self._clock, self._fall_due, page))
-        heappush(self._idle, (self._places[robot], robot))
-        self._dispatch(now)
+        self._await(page, again)
 
     def _fails(self, robot: int) -> bool:
         """Whether an access that ends now failed; where some may, a number is drawn for each."""
         failed = bool(self._draws) and rules.fails(self._probability, self._draws[robot]())
         return failed or self._timed_out[robot]
+
+
+class ListeningRobots(DueRobots):
+    """Robots that rest while no page is due, which a signal may bring about sooner.
+
+    A page is due when its hazard reaches its level, by its age or by a signal. Only the back-off of
+    an access that failed no signal ends.
+
+    Parameters
+    ----------
+    levels : DueLevels
+    since : sequence of float
+        When the age of each page begins that it has at time 0.
+    *args : object
+        As of `DueRobots`; intervals are the times after which pages are due by their age alone.
+    """
+
+    def __init__(self, levels: DueLevels, since: list[float], *args: Any) -> None:
+        super().__init__(*args)
+        self._levels = levels
+        self._since = since
+        self._jump = [0.0] * len(self._since)
+        self._awaited: list[Alarm | None] = [None] * len(self._since)
+
+    def _await(self, page: int, time: float) -> None:
+        alarm = self._awaited[page] = Alarm(self._clock, self._fall_due, page)
+        if time < math.inf:
+            self._clock.at(time, _FALLS_DUE + page, alarm)
+
+    def _fall_due(self, alarm: Alarm) -> None:
+        if alarm is self._awaited[alarm.index]:
+            self._awaited[alarm.index] = None
+            super()._fall_due(alarm)
+
+    def _end(self, now: float, robot: int) -> None:
+        page = self._carried[robot]
+        self._since[page] = self._began[robot] if self._given.from_start else now
+        self._jump[page] = 0.0
+        super()._end(now, robot)
+
+    def hear(self, now: float, page: int) -> None:
+        """A signal is heard."""
+        if rules.is_news(now - self._since[page], self._levels.delay):
+            self._jump[page] += float(self._levels.worth[page])
+        if self._awaited[page] is not None and self._pause[page] == 0.0:
+            age = self._levels.age(page, self._jump[page])
+            self._await(page, max(self._since[page] + age, now))
 
 
 class JointRobots(_ByLevel):
@@ -578,7 +634,7 @@ class JointRobots(_ByLevel):
         if batch:
             self._in_event = True
             source = self._source
-            pages = tuple(source.deliver(now, source.next_page()) for _ in range(batch))
+            pages = tuple(source.deliver(now, source.next_page(now)) for _ in range(batch))
             self._buffer.deliver(now, pages)
             self._in_event = False
         self._enter(now, self._wanted(now))

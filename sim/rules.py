@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 # Ranks of events at the same time; within a rank the index decides (robot, place in the queue).
-PAGE_CHANGE, SERVICE, OBSOLESCENCE, DELIVERY, FALLS_DUE, UPDATE = range(6)
-QUERY, WARMUP, OBSERVATION, CHANGE, HORIZON = range(6, 11)
+PAGE_CHANGE, SERVICE, OBSOLESCENCE, DELIVERY, FALLS_DUE, UPDATE, SIGNAL = range(7)
+QUERY, WARMUP, OBSERVATION, CHANGE, HORIZON = range(7, 12)
 INDICES = 2**52
 
 # Admission of a batch that does not fit.
@@ -197,6 +197,47 @@ def next_due(now: float, began: float, interval: float, pause: float, from_start
 def next_pause(pause: float, first: float, factor: float, most: float) -> float:
     """The back-off of a page after one failure more; 0 before the first."""
     return min(pause * factor if pause > 0.0 else first, most)
+
+
+def is_news(age: float, delay: float) -> bool:
+    """Whether a signal counts that is heard so long after an access.
+
+    One that is heard sooner than signals take in the mean tells of a change before the access.
+    """
+    return age >= delay
+
+
+def hazard_of_age(age: float, change: float, silent: float, delay: float) -> float:
+    """The hazard of a page so long after an access, if no signal was heard since.
+
+    A page with the hazard h is out of date with probability 1 - e^-h. For the time that signals
+    take in the mean, silence tells nothing.
+
+    Parameters
+    ----------
+    age : float
+    change, silent : float
+        Rates of all changes, and of those without a signal.
+    delay : float
+        Mean delay of a signal.
+    """
+    return change * min(age, delay) + silent * max(age - delay, 0.0)
+
+
+def hazard_left(level: float, jump: float) -> float:
+    """What is left up to a level when signals have added so much; inf is never reached."""
+    if level == math.inf:
+        return math.inf
+    return level - jump if level > jump else 0.0
+
+
+def age_at_hazard(hazard: float, change: float, silent: float, delay: float) -> float:
+    """The age at which `hazard_of_age` reaches a hazard; inf: it never does."""
+    if hazard <= change * delay:
+        return hazard / change if hazard > 0.0 else 0.0
+    if silent > 0.0:
+        return delay + (hazard - change * delay) / silent
+    return math.inf
 
 
 def caught_up_after(since: float, now: float, waiting: int, ended: float, enough: float) -> float:

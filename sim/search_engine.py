@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from scenarios import Scenario
-from scenarios.accessing.policy import InSequence
 from scenarios.activation import Free, Switching
 from scenarios.choices import choices_of, class_sizes, steps_of
 from scenarios.deliveries import modes_of
@@ -16,12 +16,11 @@ from scenarios.law_points import LawPoints
 from scenarios.laws import Distribution
 from scenarios.model import Queue, present
 from scenarios.page_data import (
-    change_rates,
-    due_intervals,
     host_spacings,
     page_hosts,
     page_priorities,
     page_service_times,
+    page_signals,
 )
 from scenarios.page_groups import only_sums
 from scenarios.sections import Pages as PagesSection
@@ -33,16 +32,21 @@ from sim.clock import Alarm, Clock
 from sim.course import Course
 from sim.draws import TrackedService, sampler
 from sim.engine_inputs import (
+    begin_of_ages,
     buffer_flags,
+    due_after,
     due_rules,
     end_of_run,
     first_commit,
     first_due,
+    first_signals,
     horizon_octave,
     keeps_delays,
     keeps_refresh_times,
     laws_of_robots,
+    levels_of,
     limits_over_time,
+    means_of_signals,
     modes_in_use,
     over_time,
     pages_of_frontier,
@@ -51,6 +55,7 @@ from sim.engine_inputs import (
     robots_at_levels,
     robots_when_empty,
     service_by_phase,
+    silent_rates,
     told_apart,
     top_level,
 )
@@ -67,6 +72,7 @@ from sim.robots import (
     DueRobots,
     FreeRobots,
     JointRobots,
+    ListeningRobots,
     PoliteRobots,
     Robots,
     SwitchedRobots,
@@ -76,6 +82,9 @@ from sim.sojourn_times import TimeCounter
 from sim.speeds import end_at_full_speed, end_of_work, piece_at, speed_over_time
 from sim.streams import stream
 from sim.tally import Tally
+
+if TYPE_CHECKING:
+    from sim.signals import Signals
 
 
 class SearchEngine:
@@ -110,6 +119,7 @@ class SearchEngine:
         self._environment = self._path()
         self._ends = {effect: self._end_at_speed(effect) for effect in FACTORS}
         self._service: TrackedService | None = None
+        self._signals = self._all_signals()
         self._pages, self._laws = self._all_pages(), self._law_counter(points)
         self._changes = self._all_changes()
         self._buffer = self._target()
@@ -139,6 +149,8 @@ class SearchEngine:
         """Set everything going, at time 0."""
         if self._changes:
             self._changes.start()
+        if self._signals:
+            self._signals.start()
         self._robots.start()
         if self._clients:
             self._clients.start()
@@ -232,12 +244,36 @@ class SearchEngine:
         section = self._scenario.pages
         if section is None:
             return None
-        rates = change_rates(section).tolist()
         changes = self._stream("change"), self._ends["change_factor"]
         counter = None
         if keeps_refresh_times(self._scenario):
             counter = partial(TimeCounter, horizon_octave(self._scenario))
-        return Pages(rates, *changes, self._commits(), counter, not only_sums(self._scenario))
+        return Pages(
+            silent_rates(self._scenario).tolist(),
+            *changes,
+            self._commits(),
+            counter,
+            not only_sums(self._scenario),
+            self._signals.next_changes if self._signals else None,
+        )
+
+    def _all_signals(self) -> Signals | None:
+        """The signals that the robots hear; None: they listen to none."""
+        hearing, section = self._scenario.model.hearing, self._scenario.pages
+        if hearing is None or section is None:
+            return None
+        from sim.signals import Signals
+
+        delay, own = hearing.delay, self._stream("signal")
+        return Signals(
+            self.clock,
+            means_of_signals(page_signals(section)),
+            first_signals(self._scenario, own),
+            own,
+            self._ends["change_factor"],
+            None if delay is None else sampler(delay, self._stream("signal delay")),
+            self._log_event,
+        )
 
     def _commits(self) -> Callable[[float], float] | None:
         """When what is indexed at a time can be searched; None: at once."""
@@ -254,7 +290,7 @@ class SearchEngine:
         return PageChanges(
             self.clock,
             self._pages,
-            change_rates(section).tolist(),
+            silent_rates(self._scenario).tolist(),
             self._stream("further change"),
             self._ends["change_factor"],
             self._log_event,
@@ -317,10 +353,27 @@ class SearchEngine:
         policy = self._scenario.model.accessing
         if section is None or self._pages is None or policy is None:
             return AnonymousPages()
-        if not isinstance(policy, InSequence):
-            return ChosenPages(iter(()), self._pages)
-        blocks = sequence_blocks(policy, section, self._stream("accessing"))
-        return ChosenPages(blocks, self._pages)
+        sequence = self._scenario.model.sequence
+        own = self._stream("accessing")
+        blocks = iter(()) if sequence is None else sequence_blocks(sequence, section, own)
+        if self._signals is None or self._scenario.model.frontier is not None:
+            return ChosenPages(blocks, self._pages)
+        return self._listening_source(self._signals, blocks, self._pages)
+
+    def _listening_source(
+        self, signals: Signals, blocks: Iterator[Any], pages: Pages
+    ) -> PageSource:
+        """Which page next, by the signals that were heard."""
+        from sim.compiled_engine.crawl_values import crawl_values_of
+        from sim.signals import MostValuable, SignalledFirst
+
+        if self._scenario.model.sequence is None:
+            source: MostValuable | SignalledFirst
+            source = MostValuable(crawl_values_of(self._scenario), pages)
+        else:
+            source = SignalledFirst(blocks, pages)
+        signals.heard = source.hear
+        return source
 
     def _fleet(self) -> Robots:
         """The robots, as the scenario has them delivered and activated."""
@@ -368,7 +421,8 @@ class SearchEngine:
     ) -> Robots:
         """Robots that rest while no page is due."""
         given = due_rules(self._scenario)
-        intervals = due_intervals(present(self._scenario.model.frontier).policy, section).tolist()
+        policy = present(self._scenario.model.frontier).policy
+        intervals = due_after(policy, section).tolist()
         spaced = self._section.host_spacing is not None
         frontier = Frontier(
             given,
@@ -381,7 +435,8 @@ class SearchEngine:
         )
         failing = present(self._scenario.model.fleet).failing
         draws = {each: self._stream("failure", each).random for each in times} if failing else {}
-        return DueRobots(
+        first = first_due(self._scenario, self._stream("due"))
+        fleet = (
             self.clock,
             self._buffer,
             active_at,
@@ -391,11 +446,17 @@ class SearchEngine:
             frontier,
             given,
             intervals,
-            first_due(self._scenario, self._stream("due")).tolist(),
+            first.tolist(),
             draws,
             failing.probability if failing else 0.0,
             self._log_event,
         )
+        if self._signals is None:
+            return DueRobots(*fleet)
+        since = begin_of_ages(self._scenario, first).tolist()
+        robots = ListeningRobots(levels_of(policy, section), since, *fleet)
+        self._signals.heard = robots.hear
+        return robots
 
     def _switched_fleet(self, rule: Switching, source: PageSource) -> Robots:
         """Robots that are switched on one at a time."""

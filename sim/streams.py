@@ -23,6 +23,8 @@ SOURCES = {
     "discovery": 15,
     "due": 16,
     "commit": 17,
+    "signal": 18,
+    "signal delay": 19,
 }
 """Fixed numbers of the sources; never renumbered, since results depend on them."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from scenarios import scenario_from
@@ -16,6 +17,7 @@ __all__ = [
     "changing_search_engines",
     "frontiers",
     "large_search_engines",
+    "listening_search_engines",
     "page_sets",
     "probed_sources",
     "search_engines",
@@ -313,6 +315,35 @@ def changing_search_engines(draw: Any) -> Tables:
 
 
 @st.composite
+def signals(draw: Any, pages: int) -> Tables:
+    """Signals of changes: all kinds of pages, heard at once or after a delay."""
+    shares = st.sampled_from([0.0, 0.3, 1.0])
+    of_each = st.lists(shares, min_size=pages, max_size=pages)
+    given: Tables = {"recall": draw(st.sampled_from([0.5, 1.0]) | of_each)}
+    noise = st.sampled_from([{"precision": 0.2}, {"precision": 1.0}, {"false_rate": 1.0}])
+    given |= draw(noise)
+    if draw(st.booleans()):
+        given["delay"] = draw(single_laws)
+    return given
+
+
+@st.composite
+def listening_search_engines(draw: Any) -> Tables:
+    """Robots that hear signals, in all else as those that change."""
+    tables = draw(changing_search_engines())
+    robots, pages = tables["robots"], tables.get("pages")
+    fewest = sum(each["available"] for each in robots.get("classes", ())) or robots["available"]
+    assume(pages is not None and "host_spacing" not in robots)
+    pages["change_rates"] += [0.05, 1.0] * fewest
+    pages.pop("sizes")
+    assume(tables.get("buffer", {}).get("service", {}) != {"page-size"})
+    pages["signals"] = draw(signals(len(pages["change_rates"])))
+    policy = st.sampled_from([{"policy": "crawl-value"}, {"policy": "on-signal"}])
+    robots["accessing"] = draw(policy)
+    return tables
+
+
+@st.composite
 def frontiers(draw: Any) -> Tables:
     """Pages that fall due, with or without hosts, failures, a buffer and interventions."""
     pages, robots = draw(st.integers(1, 5)), draw(st.integers(1, 3))
@@ -337,6 +368,9 @@ def frontiers(draw: Any) -> Tables:
         "robots": fleet,
         "run": RUN | {"observe": 4.0},  # without a course there is other code: the library has it
     }
+    if draw(st.booleans()):
+        tables["pages"]["signals"] = draw(signals(pages))
+        accesses["levels"] = accesses.pop("intervals")
     if draw(st.booleans()):
         fleet["host_spacing"] = draw(st.sampled_from([0.0, 0.75, 3.0]))
     if draw(st.booleans()):

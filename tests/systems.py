@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from scenarios import Scenario, scenario_from
+from scenarios.signals import SignalRates
 from sim.tally import PagesTally
 
-__all__ = ["EVERY_KIND", "pages_counted", "queue"]
+__all__ = ["EVERY_KIND", "pages_counted", "queue", "signals_with"]
 
 PHASES = {"phase-type": {"alpha": [0.6, 0.4], "T": [[-3.0, 1.0], [0.0, -0.8]]}}
 BATCHES = {
@@ -22,6 +24,13 @@ BATCHES = {
         ]
     }
 }
+
+
+def signals_with(change_rates: ArrayLike, precision: ArrayLike, recall: ArrayLike) -> SignalRates:
+    """Pages with signals, by what is said of these."""
+    d, p, r = np.broadcast_arrays(*np.atleast_1d(change_rates, precision, recall))
+    true = r * d
+    return SignalRates(d - true, true, np.where(true > 0, true * (1 - p) / p, 0.0))
 
 
 def pages_counted(deliveries: Any, stale_time: Any) -> PagesTally:

@@ -26,7 +26,7 @@ from analytic.frontier.closed_network import (
     with_other_accesses,
 )
 from analytic.index import page_conditions
-from analytic.index.conditions import every_access_delivers, no_host_spacing
+from analytic.index.conditions import every_access_delivers, hearing_nothing, no_host_spacing
 from analytic.index.formula import Formula, Values, dependent, premise, reason_against
 from analytic.index.page_conditions import access_law, accessed_pages
 from analytic.index.page_rows import page_rows, quantile_rows
@@ -59,8 +59,9 @@ _MOST_OF_QUANTILES = MOST_WORK / 10
 
 @premise
 def pages_fall_due(scenario: Scenario) -> str | None:
-    """Pages fall due, and robots rest while none is due."""
-    return None if scenario.model.frontier is not None else "pages do not fall due"
+    """Pages fall due after intervals, and robots rest while none is due."""
+    due = scenario.model.frontier is not None
+    return hearing_nothing(scenario) if due else "pages do not fall due"
 
 
 def _frontier(scenario: Scenario) -> Frontier:
@@ -225,7 +226,7 @@ def _found(intervals: Array, robots: int, mean: float) -> tuple[Network, Indices
     return network, of_page, found_when_due(network)
 
 
-class _Visits(NamedTuple):
+class Visits(NamedTuple):
     """Of each page: the mean wait, accesses per unit time, and the obsolescence rate."""
 
     waits: Array
@@ -233,7 +234,7 @@ class _Visits(NamedTuple):
     stale: Array
 
 
-def _visits(mu: Array, intervals: Array, robots: int, law: Distribution) -> _Visits:
+def _visits(mu: Array, intervals: Array, robots: int, law: Distribution) -> Visits:
     """Those of pages that may have to wait."""
     mean, second = moments(law)
     if isinstance(law, Deterministic) and np.ptp(intervals) == 0.0:
@@ -246,15 +247,15 @@ def _visits(mu: Array, intervals: Array, robots: int, law: Distribution) -> _Vis
         access = Access(log_transform(law, mu), (1.0, 1.0, second / mean**2))
     waits = mean_waits(found)[of_page] * mean
     stale = frontier_obsolescence(changes, of_page, found, network, access)
-    return _Visits(waits, 1.0 / (intervals + waits + mean), stale)
+    return Visits(waits, 1.0 / (intervals + waits + mean), stale)
 
 
-def _in_step(mu: Array, interval: float, robots: int, law: Deterministic) -> _Visits:
+def _in_step(mu: Array, interval: float, robots: int, law: Deterministic) -> Visits:
     """Those of pages of one interval and constant accesses, which take turns before long."""
     cycle = max(interval + law.value, len(mu) * law.value / robots)
     waits, rates = np.full(len(mu), cycle - interval - law.value), np.full(len(mu), 1.0 / cycle)
     away = np.full(len(mu), cycle - law.value)
-    return _Visits(waits, rates, alone_obsolescence(mu, away, law))
+    return Visits(waits, rates, alone_obsolescence(mu, away, law))
 
 
 def _alone(scenario: Scenario) -> Values:
@@ -263,11 +264,11 @@ def _alone(scenario: Scenario) -> Values:
     due = np.isfinite(intervals)
     mu, away = accessed_pages(scenario).change_rates[due], intervals[due]
     rates = 1.0 / (away + mean_time(law))
-    visits = _Visits(np.zeros(len(rates)), rates, alone_obsolescence(mu, away, law))
-    yield from _measures(scenario, visits, due)
+    visits = Visits(np.zeros(len(rates)), rates, alone_obsolescence(mu, away, law))
+    yield from visit_rows(scenario, visits, due)
     shares = _frontier(scenario).policy.delay_quantiles
     at_once = np.zeros(len(shares)), np.zeros((len(mu), len(shares)))
-    yield from _quantile_rows(scenario, "frontier_delay_quantile", shares, due, at_once)
+    yield from due_quantile_rows(scenario, "frontier_delay_quantile", shares, due, at_once)
 
 
 def _waiting(scenario: Scenario) -> Values:
@@ -275,7 +276,7 @@ def _waiting(scenario: Scenario) -> Values:
     due = np.isfinite(intervals)
     mu = accessed_pages(scenario).change_rates[due]
     law = present(access_law(scenario))
-    yield from _measures(scenario, _visits(mu, intervals[due], most_active(scenario), law), due)
+    yield from visit_rows(scenario, _visits(mu, intervals[due], most_active(scenario), law), due)
 
 
 def _delays(scenario: Scenario) -> Values:
@@ -283,7 +284,7 @@ def _delays(scenario: Scenario) -> Values:
     due = np.isfinite(intervals)
     law, shares = present(access_law(scenario)), _frontier(scenario).policy.delay_quantiles
     found = closed_network_delays(intervals[due], most_active(scenario), law, shares)
-    return _quantile_rows(scenario, "frontier_delay_quantile", shares, due, found)
+    return due_quantile_rows(scenario, "frontier_delay_quantile", shares, due, found)
 
 
 def _refresh_quantiles(scenario: Scenario) -> Values:
@@ -298,10 +299,10 @@ def _refresh_quantiles(scenario: Scenario) -> Values:
         unseen = unseen_in_network(mu, away, robots, mean_time(law))
     shares = present(scenario.pages).refresh_quantiles
     found = quantiles(unseen, len(mu), shares)
-    return _quantile_rows(scenario, "time_to_refresh_quantile", shares, due, found)
+    return due_quantile_rows(scenario, "time_to_refresh_quantile", shares, due, found)
 
 
-def _quantile_rows(
+def due_quantile_rows(
     scenario: Scenario,
     measure: str,
     shares: Sequence[float],
@@ -365,7 +366,7 @@ def unseen_in_network(
     return unseen
 
 
-def _measures(scenario: Scenario, visits: _Visits, due: Array) -> Values:
+def visit_rows(scenario: Scenario, visits: Visits, due: Array) -> Values:
     """What follows from the visits to the pages that are ever due; the others stay as they are."""
     accessed = accessed_pages(scenario)
     rates: Array = np.zeros(len(due))
@@ -460,15 +461,16 @@ def with_caught_up(scenario: Scenario) -> Scenario:
     return scenario if enough is None else scenario.with_("robots.accessing.caught_up", enough)
 
 
-def expected_cycles(scenario: Scenario) -> Array:
+def expected_cycles(scenario: Scenario, intervals: Array) -> Array:
     """About how long it takes from one delivery of each page to the next; inf: for ever.
 
     Parameters
     ----------
     scenario : Scenario
         With a frontier and a mean access time that is known.
+    intervals : ndarray, shape (pages,)
+        From a delivery until the page is due again, in the mean.
     """
-    intervals = _intervals(scenario)
     time = page_conditions.time_per_access(scenario)
     robots = most_active(scenario)
     cycles = intervals + time * robots

@@ -87,6 +87,12 @@ def never_resting(scenario: Scenario) -> str | None:
     return "robots rest while no page is due" if scenario.model.frontier is not None else None
 
 
+def hearing_nothing(scenario: Scenario) -> str | None:
+    """What robots do depends on no signals of changes."""
+    hearing = scenario.model.hearing
+    return "which page is next depends on signals of changes" if hearing is not None else None
+
+
 def fleet_of(scenario: Scenario) -> Fleet:
     """The robots of a scenario that has some."""
     return present(scenario.model.fleet)

@@ -11,6 +11,7 @@ import numpy as np
 from analytic.index.conditions import (
     IN_ENVIRONMENT,
     fleet_of,
+    hearing_nothing,
     never_resting,
     order_of_pages_kept,
     static_robots,
@@ -205,8 +206,10 @@ def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
 
 @premise
 def has_pages(scenario: Scenario) -> str | None:
-    """There are pages to access, by robots that never rest."""
-    return never_resting(scenario) if scenario.pages is not None else "there are no [pages]"
+    """There are pages to access, by robots that never rest and hear no signals of changes."""
+    if scenario.pages is None:
+        return "there are no [pages]"
+    return hearing_nothing(scenario) or never_resting(scenario)
 
 
 @premise
@@ -228,8 +231,7 @@ def independent_accesses(scenario: Scenario) -> str | None:
 
 def resolved_frequencies(scenario: Scenario) -> str | None:
     """What the policy needs is given, not to be found."""
-    policy = scenario.model.accessing
-    key = policy.unresolved if policy is not None else None
+    key = scenario.model.unresolved
     return f"the {key} of the accessing policy are still to be found" if key else None
 
 

@@ -14,6 +14,7 @@ from analytic import (
     probing,
     robot_control,
     routing,
+    signals,
     transient,
 )
 from analytic.index.commits import (
@@ -48,6 +49,7 @@ FORMULAS: tuple[Formula, ...] = (
     *probing.FORMULAS,
     *page_set.FORMULAS,
     *frontier.FORMULAS,
+    *signals.FORMULAS,
     *transient.FORMULAS,
 )
 """The whole index, subject by subject."""

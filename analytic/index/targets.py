@@ -31,6 +31,7 @@ from analytic.probing import (
 from analytic.routing import optimal_routing, optimal_template
 from analytic.rules.free import optimal_free
 from analytic.rules.levels import optimal_levels
+from analytic.signals import optimal_signal_levels
 from scenarios import Scenario, ScenarioError
 from scenarios.accessing.index import IndexPolicy
 from scenarios.activation import Optimal
@@ -44,7 +45,9 @@ Solver = Callable[[Scenario], Optimum]
 
 
 def _best_accesses(scenario: Scenario) -> Optimum:
-    """How often each page is best accessed: the intervals where pages fall due, or frequencies."""
+    """How often each page is best accessed: levels where robots hear, intervals, or frequencies."""
+    if scenario.model.hearing is not None:
+        return optimal_signal_levels(scenario)
     find = end_to_end_frequencies if scenario.model.frontier is None else optimal_intervals
     return find(scenario)
 
@@ -199,12 +202,12 @@ def resolve(scenario: Scenario) -> Scenario:
     """
     require_scenario(scenario)
     policy = scenario.model.accessing
-    if policy is not None and policy.unresolved is not None:
+    key = scenario.model.unresolved
+    if policy is not None and key is not None:
         if isinstance(policy, IndexPolicy):
             scenario = _with_index(scenario, policy)
         else:
-            key = f"robots.accessing.{policy.unresolved}"
-            best = optimize(scenario, "frequencies", key, "optimal")
+            best = optimize(scenario, "frequencies", f"robots.accessing.{key}", "optimal")
             scenario = scenario.with_(best.changes)
     scenario = with_caught_up(scenario)
     if isinstance(scenario.activation, Optimal):

@@ -26,6 +26,7 @@ from analytic.machinery.markov import closed_classes, relaxation_time
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import mean_time, moments
 from analytic.page_set import list_relaxation
+from analytic.signals import due_cycles
 from analytic.transient.forgetting import Forgetting
 from analytic.transient.formulas import QUEUE
 from analytic.transient.queue import QueueOverTime
@@ -209,7 +210,7 @@ def _due_at_once(scenario: Scenario) -> Iterator[WarmUpNeed]:
     frontier, fleet, section = scenario.model.frontier, scenario.model.fleet, scenario.pages
     if frontier is None or fleet is None or section is None or frontier.is_spread:
         return
-    intervals = due_intervals(frontier.policy, section)
+    intervals = _times_until_due(scenario)
     if fleet.law is None or not np.isfinite(intervals).any():
         return
     mean, square = moments(fleet.law)
@@ -219,6 +220,13 @@ def _due_at_once(scenario: Scenario) -> Iterator[WarmUpNeed]:
     cycle = float(intervals[np.isfinite(intervals)].max()) + mean
     name = "the time until pages that are first due at once have come apart"
     yield WarmUpNeed(name, cycle * max(cycle**2 / (2.0 * spread), 1.0), 1.0)
+
+
+def _times_until_due(scenario: Scenario) -> Array:
+    """The mean time from a delivery of each page until it is due again, with signals or without."""
+    if scenario.model.hearing is not None:
+        return due_cycles(scenario).lengths
+    return due_intervals(present(scenario.model.frontier).policy, present(scenario.pages))
 
 
 def _until_searched(known: Sequence[WarmUpNeed], interval: float) -> Iterator[WarmUpNeed]:
@@ -359,7 +367,7 @@ def _relaxation(name: str, process: Gaps) -> Iterator[WarmUpNeed]:
 def _cycles(scenario: Scenario) -> Iterator[WarmUpNeed]:
     """Times from one delivery to the next of pages that fall due."""
     pages = present(scenario.pages)
-    cycles = expected_cycles(scenario)
+    cycles = expected_cycles(scenario, _times_until_due(scenario))
     times = np.where(np.isfinite(cycles), cycles, 0.0)
     rarest = int(np.argmax(times))
     if times[rarest] > 0:

@@ -14,7 +14,7 @@ from crawlsim.explore.always_valid import errors_to_each_side
 from crawlsim.explore.lesson import Opened
 from crawlsim.explore.live import LEVEL, Look, Run
 from crawlsim.explore.simulated_and_assumed import Difference
-from crawlsim.explore.theory import Exact, Key, Theory
+from crawlsim.explore.theory import SIGNS, Key, Known, Theory
 from scenarios import ScenarioError
 from sim.estimates.paired import paired_difference
 
@@ -42,7 +42,7 @@ class Watched:
         self._narrow = opened.lesson.narrow
         self._differs = [each.record() for each in differs]
         self.theory = theory
-        self._exact: Exact | None = None
+        self._known: Known | None = None
         self._lock = Lock()
         self._last: Look | None = None
         self._waiting: list[Look] = []
@@ -59,29 +59,31 @@ class Watched:
 
     def _compare_waiting(self) -> None:
         """Compare what was seen with the theory, as soon as there is one."""
-        if self._exact is None and self.theory.done():
+        if self._known is None and self.theory.done():
             refused = isinstance(self.theory.exception(), ScenarioError)
-            self._exact = {} if refused else self.theory.result().exact
-        if self._exact is not None:
+            self._known = {} if refused else self.theory.result().known
+        if self._known is not None:
             for each in self._waiting:
-                self._compare(each, self._exact)
+                self._compare(each, self._known)
             self._waiting.clear()
 
-    def _compare(self, look: Look, exact: Exact) -> None:
+    def _compare(self, look: Look, known: Known) -> None:
         for key, values in zip(look.keys, look.values.T, strict=True):
-            if key not in exact:
+            if key not in known:
                 continue
             left = self._left.setdefault(key, {})
-            if exact[key].value < values[1] or exact[key].value > values[2]:
+            value, kind = known[key].value, known[key].kind
+            is_below = value < values[1] and kind != "lower bound"
+            if is_below or (value > values[2] and kind != "upper bound"):
                 left.setdefault("interval", look.n)
-        for key, sight in self._sights(look, exact).items():
+        for key, sight in self._sights(look, known).items():
             if sight.refutes:
                 self._left[key].setdefault("band", look.n)
 
-    def _sights(self, look: Look, exact: Exact) -> dict[Key, Sight]:
-        """What the look says of each exact value that it has an estimate of."""
-        keys = [key for key in look.keys if key in exact]
-        predictions = [exact[key] for key in keys]
+    def _sights(self, look: Look, known: Known) -> dict[Key, Sight]:
+        """What the look says of each value, or bound, that it has an estimate of."""
+        keys = [key for key in look.keys if key in known]
+        predictions = [known[key] for key in keys]
         reaches = [look.reaches[key] for key in keys]
         prices = prices_of(self.run.scenario, predictions)
         sights = look_at_predictions(predictions, look.results, reaches, self._narrow, prices)
@@ -91,21 +93,22 @@ class Watched:
         """One event for JSON."""
         with self._lock:  # the theory may have come since
             self._compare_waiting()
-        sights = {} if self._exact is None else self._sights(look, self._exact)
+        sights = {} if self._known is None else self._sights(look, self._known)
         rows = [self._row(key, look, place, sights) for place, key in enumerate(look.keys)]
         return {"n": look.n, "level": LEVEL, "estimates": rows, "differs": self._differs}
 
     def _row(self, key: Key, look: Look, place: int, sights: Mapping[Key, Sight]) -> dict[str, Any]:
         values = dict(zip(_VALUES, look.values[:, place].tolist(), strict=True))
-        exact = (self._exact or {}).get(key)
+        known = (self._known or {}).get(key)
         left = {what: n for what, n in self._left.get(key, {}).items() if n <= look.n}
         return {
             "measure": key[0],
             "subject": key[1],
             **values,
-            "theory": None if exact is None else exact.value,
-            "source": None if exact is None else exact.source,
-            "formula": None if exact is None else shown(exact.source),
+            "theory": None if known is None else known.value,
+            "sign": None if known is None else SIGNS.get(known.kind, ""),
+            "source": None if known is None else known.source,
+            "formula": None if known is None else shown(known.source),
             "verdict": self._verdict(sights.get(key), left),
             "interval_left_at": left.get("interval"),
             "band_left_at": left.get("band"),
@@ -114,7 +117,7 @@ class Watched:
     def _verdict(self, sight: Sight | None, left: Mapping[str, int]) -> str | None:
         """The verdict; None where nothing is predicted."""
         if sight is None:
-            return "not yet" if self._exact is None else None
+            return "not yet" if self._known is None else None
         if "band" in left:
             return "disagrees"
         return "agrees" if sight.settles else "not yet"

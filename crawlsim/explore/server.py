@@ -254,7 +254,8 @@ class Explorer:
         lesson = asked.opened.lesson
         with suppress(ScenarioError):
             theory = await asyncio.shield(self.theory_of(asked.sides.simulated))
-            return theory.exact.get((lesson.measure, lesson.subject))
+            known = theory.known.get((lesson.measure, lesson.subject))
+            return known if known is not None and known.kind == "exact" else None
         return None
 
     async def _all_seen(self, asked: Asked) -> list[dict[str, Any]]:

@@ -14,16 +14,19 @@ from scenarios.measures import Subject
 
 Key = tuple[str, Subject]
 
-Exact = Mapping[Key, Prediction]
-"""By measure and subject the exact value, and the formula that gives it."""
+SIGNS = {"lower bound": "≥", "upper bound": "≤"}
+"""How the bounds of a measure are told from its value."""
+
+Known = Mapping[Key, Prediction]
+"""By measure and subject the exact value, and the formula that gives it; or else a bound of it."""
 
 
 @dataclass(frozen=True)
 class Theory:
-    """The document of `crawlsim solve --json`, and exact values, by the most special formulas."""
+    """The document of `crawlsim solve --json`, and what is known, by the most special formulas."""
 
     record: Mapping[str, Any]
-    exact: Exact
+    known: Known
 
 
 def theory_of(scenario: Scenario) -> Theory:
@@ -39,8 +42,8 @@ def theory_of(scenario: Scenario) -> Theory:
     record = solution_record(
         scenario, predictions, others, accuracy_of(scenario), course_of(scenario)
     )
-    exact: dict[Key, Prediction] = {}
-    for each in sorted(predictions, key=lambda one: place_of(one.source)):
-        if each.kind == "exact":
-            exact.setdefault((each.measure, each.subject), each)
-    return Theory(record, exact)
+    known: dict[Key, Prediction] = {}
+    for each in sorted(predictions, key=lambda one: (one.kind != "exact", place_of(one.source))):
+        if each.kind == "exact" or each.kind in SIGNS:
+            known.setdefault((each.measure, each.subject), each)
+    return Theory(record, known)

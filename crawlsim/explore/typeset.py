@@ -54,7 +54,7 @@ def formula_record(
     }
     if theory is None:
         return record
-    exact = theory.exact.get(own)
+    exact = theory.known.get(own)
     applies = exact is not None and exact.source == formula.source
     record |= {"applies": applies}
     if exact is None or not applies or not formula.numbers:
@@ -113,7 +113,7 @@ def _value(node: ast.AST, known: Mapping[str, float], scenario: Scenario, theory
     measure, _, about = name.partition(".")
     if measure in MEASURES:
         subject: Subject = int(about) if about.isdecimal() else about or None
-        return theory.exact[measure, subject].value
+        return theory.known[measure, subject].value
     value = value_at(scenario, name)
     if not isinstance(value, int | float):
         raise UnknownNameError(name)

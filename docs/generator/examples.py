@@ -22,6 +22,8 @@ _TIMERS = "one-robot --set buffer.waiting_places=40 --set buffer.service.exponen
 _LONG = "--set 'buffer.obsolescence.erlang={shape=3, mean=60.0}'"
 _QUEUE = "one-robot --set buffer.servers=2"
 
+_SIGNALS = "--set 'pages.signals={recall=0.6, precision=0.4}'"
+
 CHANGED = {
     "coffman1998 section 2, over the window": "whittle-index",
     "coffman1998 (3), slot by slot": "deadline-frequencies",
@@ -36,6 +38,13 @@ CHANGED = {
     "frontier catching up": "outage-and-catch-up",
     "frontier time to refresh": "time-to-refresh",
     "frontier time to refresh, pages that fall due": "frontier",
+    "signals any policy that hears": (
+        f"frontier {_SIGNALS} --set 'robots.accessing={{policy=\"crawl-value\"}}'"
+    ),
+    "signals levels, a robot for each page": (
+        f"frontier --set robots.available=5 {_SIGNALS} "
+        "--set 'robots.accessing={policy=\"due\", levels=[1.0, 2.0, 3.0, 1.5, 4.0]}'"
+    ),
     "page-sets many pages, first accesses at once": (
         "pages-come-and-go --set page_set.first_access=at-once"
     ),

@@ -149,6 +149,10 @@ PLACES = {
         "time to refresh": "freshness.md#how-long-a-change-stays-unseen",
         "time to refresh, pages that fall due": "freshness.md#how-long-a-change-stays-unseen",
     },
+    "signals": {
+        "any policy that hears": "signals.md#no-policy-does-better",
+        "levels, a robot for each page": "signals.md#a-robot-for-each-page",
+    },
     "page-sets": {
         "existing pages": "page-sets.md#pages-that-are-known",
         "known pages": "page-sets.md#pages-that-are-known",

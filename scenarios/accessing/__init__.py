@@ -26,6 +26,7 @@ _NAMES = (
     "deficit",
     "whittle",
     "crawl-value",
+    "on-signal",
     "due",
 )
 """All policies; each stands in the file of its name."""

@@ -47,6 +47,18 @@ def new_alarms(count: int) -> Alarms:
     return Alarms(np.full(size, np.inf), _first_winners(0 if size <= _VERY_FEW else size))
 
 
+def alarms_at(times: Any) -> Alarms:
+    """Alarms for these times, an array of float; inf: not set."""
+    alarms = new_alarms(len(times))
+    alarms.time[: len(times)] = times
+    first = np.arange(len(alarms.time))
+    while len(alarms.winner) and len(first) > 1:
+        left, right = first[0::2], first[1::2]
+        first = np.where(alarms.time[right] < alarms.time[left], right, left)
+        alarms.winner[len(first) : 2 * len(first)] = first
+    return alarms
+
+
 def _first_winners(size: int) -> Any:
     """The first of each pair wins where none has a time."""
     winner = np.zeros(2 * size, dtype=np.int64)

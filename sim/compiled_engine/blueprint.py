@@ -8,6 +8,7 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.activation import Free, Switching
+from scenarios.arrays import Array
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential, Uniform
 from scenarios.model import present
@@ -23,6 +24,7 @@ from sim.compiled_engine.random_numbers import (
 )
 from sim.compiled_engine.seeding import Streams
 from sim.engine_inputs import (
+    first_signals,
     keeps_refresh_times,
     laws_of_robots,
     looks_ahead,
@@ -86,7 +88,7 @@ class Blueprint:
         plain = self._robots.host_spacing is None and not self._may_fail
         model = self.scenario.model
         plain = plain and model.frontier is None and model.commits is None
-        plain = plain and not keeps_refresh_times(self.scenario)
+        plain = plain and model.hearing is None and not keeps_refresh_times(self.scenario)
         return self.scenario.buffer is None and len(self.heard) == 1 and plain
 
     def _find_whether_queue(self) -> bool:
@@ -111,6 +113,19 @@ class Blueprint:
             rows += rows_of_robots(_UNIFORM, streams, "failure", list(self.heard))
         in_all = sum(len(each.states) for each in rows)
         return RandomNumbers(rows, np.ones(in_all, dtype=np.int64))
+
+    def signal_times(self, streams: Streams) -> tuple[RandomNumbers, tuple[Array, Array]] | None:
+        """Gaps between signals of mean 1, and their delays; and the first ones of all pages.
+
+        None where robots hear none.
+        """
+        hearing = self.scenario.model.hearing
+        if hearing is None:
+            return None
+        gaps, delays = streams.stream("signal"), streams.stream("signal delay")
+        first = first_signals(self.scenario, gaps)
+        rows = [rows_of(_UNIT, gaps), rows_of(hearing.delay or _UNIT, delays)]
+        return RandomNumbers(rows, np.array([1, int(hearing.delay is not None)])), first
 
     def indexing_times(self, streams: Streams, service: Any, change: Any) -> RandomNumbers:
         """Services and obsolescence timers; times between changes where there is no buffer.

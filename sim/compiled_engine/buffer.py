@@ -11,7 +11,8 @@ from sim.compiled_engine.alarms import add_timer, drop_timer, set_alarm, soonest
 from sim.compiled_engine.chain import chain_of, keep_chain, with_newest, without
 from sim.compiled_engine.jit import at, inner
 from sim.compiled_engine.pages import index_copy
-from sim.compiled_engine.service import TIMER, free_server, slot_of_server, start_service, take
+from sim.compiled_engine.service import TIMER, free_server, slot_of_server, start_service
+from sim.compiled_engine.times import take
 from sim.compiled_engine.world import NONE, Buffer, Laws, Service, World
 
 

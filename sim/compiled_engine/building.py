@@ -16,8 +16,6 @@ from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential
 from scenarios.model import Never, Queue, QueueDiscipline
 from scenarios.page_data import (
-    change_rates,
-    due_intervals,
     host_spacings,
     page_hosts,
     page_priorities,
@@ -51,6 +49,7 @@ from sim.compiled_engine.world import (
 from sim.draws import stationary_phases
 from sim.engine_inputs import (
     buffer_flags,
+    due_after,
     due_rules,
     end_of_run,
     fates_that_occur,
@@ -69,6 +68,7 @@ from sim.engine_inputs import (
     robots_may_wait,
     robots_when_empty,
     service_by_phase,
+    silent_rates,
     times_to_observe,
     told_apart,
     top_level,
@@ -175,7 +175,7 @@ def _frontier(scenario: Scenario, robots: int) -> Frontier | None:
         return None
     return new_frontier(
         due_rules(scenario),
-        due_intervals(scenario.model.frontier.policy, scenario.pages),
+        due_after(scenario.model.frontier.policy, scenario.pages),
         page_priorities(scenario.pages),
         pages_of_frontier(scenario),
         robots,
@@ -271,7 +271,7 @@ def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
     There may be millions: no second copy is kept.
     """
     section = scenario.pages
-    rates = change_rates(section) if section else np.zeros(0)
+    rates = silent_rates(scenario) if section else np.zeros(0)
     page = np.zeros(len(rates), _REFRESHED_PAGE if refreshed else _PAGE)
     page["mean_change"] = np.inf
     np.divide(1.0, rates, out=page["mean_change"], where=rates > 0)

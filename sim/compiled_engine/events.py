@@ -54,7 +54,19 @@ from sim.compiled_engine.robots import (
     rest,
 )
 from sim.compiled_engine.service import is_over
-from sim.compiled_engine.speeds import next_query
+from sim.compiled_engine.signals import (
+    DELAYS,
+    GAPS,
+    Signals,
+    arrived,
+    earlier_of_signals,
+    first_change,
+    lacks_numbers,
+    listen,
+    send_on,
+)
+from sim.compiled_engine.speeds import next_change, next_query
+from sim.compiled_engine.times import take
 from sim.compiled_engine.world import FREE, JOINT, POLITE, SWITCHED, World
 
 
@@ -91,8 +103,8 @@ def begin_changes(world: World, change: Any) -> None:
     for index in range(len(world.pages.page)):
         page = world.pages.page[index]
         page.next_change = change_after(world.course, change, 0.0, page.mean_change)
-        page.stale_from = page.next_change
-        page.unseen_from = page.next_change
+        page.stale_from = first_change(world.signals, index, page.next_change)
+        page.unseen_from = page.stale_from
 
 
 @loop
@@ -141,6 +153,8 @@ def happen(
         arrive(world, world.frontier, change, delivery, service, now)
     elif rank == rules.FALLS_DUE:
         find_due(world, world.frontier, now)
+    elif rank == rules.SIGNAL:
+        next_signal(world, world.signals, now)
     elif rank == rules.QUERY:
         answer(world, query, now)
     elif rank == rules.WARMUP:
@@ -159,6 +173,7 @@ def has_numbers(world: World) -> bool:
     polite = world.robots.state.kind == POLITE
     is_full = not (has_room(world.pages.refresh_times) and has_room_for_delays(world.frontier))
     lacks = used_up or is_full
+    lacks = lacks or lacks_numbers(world.signals)
     return not lacks and left >= (rules.LOOKAHEAD if polite else len(world.buffer.load))
 
 
@@ -179,6 +194,7 @@ def next_event(world: World) -> tuple[float, int]:
         now = time
         rank = rules.DELIVERY
     now, rank = earlier_of_frontier(world.frontier, world.hosts, now, rank)
+    now, rank = earlier_of_signals(world.signals, now, rank)
     return first_of_others(world, now, rank)
 
 
@@ -196,6 +212,34 @@ def first_of_others(world: World, now: float, rank: int) -> tuple[float, int]:
         now = world.run.horizon
         rank = rules.HORIZON
     return now, rank
+
+
+@inner
+def next_signal(world: World, signals: Signals | None, now: float) -> None:
+    """A signal is sent, of a change or of none, or one that is under way is heard."""
+    if signals is None:
+        return
+    index = soonest(signals.alarms)
+    if index >= len(signals.page):
+        index = arrived(signals, index - len(signals.page))
+    else:
+        send(world, signals, index, now)
+        if len(signals.sender) > 0:
+            send_on(signals, index, now + take(signals.times, DELAYS))
+            return
+    listen(signals.values, signals.line, signals.ages, world.frontier, index, now)
+
+
+@inner
+def send(world: World, signals: Signals, index: int, now: float) -> None:
+    """A page changes and a signal is sent, or one is sent without a change."""
+    page = signals.page[index]
+    gap = take(signals.times, GAPS)
+    if page.next_change <= now:
+        page.next_change = next_change(world.course, now, gap * page.mean_change)
+    else:
+        page.next_false = now + gap * page.mean_false
+    set_alarm(signals.alarms, index, min(page.next_change, page.next_false))
 
 
 @inner

@@ -22,6 +22,7 @@ _PAGE = np.dtype(
         ("due", np.float64),
         ("pause", np.float64),
         ("began", np.float64),
+        ("rests", np.bool_),
     ]
 )
 
@@ -40,8 +41,8 @@ class Frontier(NamedTuple):
     calendar : Alarms
         When each page falls due that neither waits nor is accessed.
     page : record array, shape (pages,)
-        Of each its `interval` and `priority`, since when it is `due`, its back-off (`pause`), and
-        when its access `began`.
+        Of each its `interval` and `priority`, since when it is `due`, its back-off (`pause`), when
+        its access `began`, and whether it `rests`: it neither waits nor is accessed.
     followed : record array, shape (pages,)
         What is counted of each; no entries where pages are many.
     delays : KeptTimes
@@ -75,6 +76,7 @@ def new_frontier(
     page = np.zeros(len(intervals), _PAGE).view(np.recarray)
     page.interval = intervals
     page.priority = priorities
+    page.rests = True
     return Frontier(
         fixed=record(**given._asdict()),
         state=record(
@@ -153,6 +155,7 @@ def fall_due(frontier: Frontier, hosts: Hosts, now: float) -> None:
     count_frontier(frontier, now)
     state = frontier.state
     frontier.page[page].due = now
+    frontier.page[page].rests = False
     if len(frontier.line) > 0:
         frontier.line[state.waiting] = page
     else:
@@ -248,6 +251,7 @@ def end_of_due_access(frontier: Frontier, now: float, page: int, failed: bool) -
         rules.next_pause(its.pause, fixed.first, fixed.factor, fixed.most) if failed else 0.0
     )
     again = rules.next_due(now, its.began, its.interval, its.pause, fixed.from_start)
+    its.rests = True
     set_alarm(frontier.calendar, page, again)
 
 

@@ -17,8 +17,7 @@ from sim.compiled_engine.alarms import Alarms, compete, new_alarms, set_alarm
 from sim.compiled_engine.jit import at, inner
 from sim.compiled_engine.prepared import VERY_MANY
 from sim.compiled_engine.records import record
-from sim.compiled_engine.service import take
-from sim.compiled_engine.world import Times
+from sim.compiled_engine.times import Times, take
 
 _PART = 16
 """The tournament has a seat for one robot in 16, the next greater power of two (measured)."""

@@ -15,8 +15,7 @@ from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.random_numbers import RandomNumbers, Rows, rows_of, rows_of_robots
 from sim.compiled_engine.records import record
 from sim.compiled_engine.seeding import Streams
-from sim.compiled_engine.service import take
-from sim.compiled_engine.world import Times
+from sim.compiled_engine.times import Times, take
 from sim.engine_inputs import laws_of_robots, places_of_robots
 from sim.event_rate import require_a_short_list
 from sim.page_set import NEVER_FETCHED, births_of, mean_at_start

@@ -9,6 +9,7 @@ import numpy as np
 from sim import rules
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.kept_times import keep_time
+from sim.compiled_engine.signals import end_access_beside, first_change
 from sim.compiled_engine.speeds import next_change
 from sim.compiled_engine.world import Course, Pages, World
 
@@ -36,9 +37,10 @@ def deliver_copy(world: World, change: Any, now: float, index: int, load: Any) -
         page.next_change = change_after(world.course, change, now, page.mean_change)
     load.page = index
     load.number = pages.state.copies
-    load.stale_from = page.next_change
+    load.stale_from = first_change(world.signals, index, page.next_change)
     load.entered = now
     pages.state.copies += 1
+    end_access_beside(world.signals, index, now)
 
 
 @inner

@@ -28,8 +28,9 @@ from sim.compiled_engine.course import count_robots, observe, set_limit
 from sim.compiled_engine.events import end_warmup, first_of_others
 from sim.compiled_engine.jit import at, inner, kernel, loop
 from sim.compiled_engine.many_robots import ManyRobots, access_again, call_next, somebody_waits
-from sim.compiled_engine.service import SERVICE, TIMER, take
+from sim.compiled_engine.service import SERVICE, TIMER
 from sim.compiled_engine.speeds import end_of_service, end_over_time
+from sim.compiled_engine.times import take
 from sim.compiled_engine.world import World
 
 _ONE = at(1)

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.accessing.policy import InSequence, Periodic
+from scenarios.accessing.policy import Periodic
 from scenarios.page_data import access_cycle
 from scenarios.processes import Map, Mmpp
 from sim.compiled_engine.jit import inner, kernel, let_kernels_call_all_of
 from sim.compiled_engine.many_times import filling_of
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.states import hand, words_of
-from sim.compiled_engine.world import Times
+from sim.compiled_engine.times import Times
 from sim.draws import how_to_draw
 from sim.page_source import sequence_blocks
 
@@ -351,8 +351,8 @@ def repeated_pages(scenario: Scenario, fewest: int) -> Repeated | None:
     on it.
     """
     section = scenario.pages
-    policy = scenario.model.accessing
-    if section is None or not isinstance(policy, InSequence):
+    policy = scenario.model.sequence
+    if section is None or policy is None:
         return Repeated(np.full(1, -1), fewest)
     cycle = access_cycle(policy, section) if isinstance(policy, Periodic) else None
     if cycle is None or len(cycle) > _LONGEST_REPEATED:
@@ -362,9 +362,9 @@ def repeated_pages(scenario: Scenario, fewest: int) -> Repeated | None:
 
 def pages_ahead(scenario: Scenario, stream: Any, fewest: int) -> PagesAhead:
     """The same pages, where they are drawn, or the list is long."""
-    policy = scenario.model.accessing
+    policy = scenario.model.sequence
     assert scenario.pages is not None
-    assert isinstance(policy, InSequence)
+    assert policy is not None
     if isinstance(policy, Periodic):
         return PagesAhead(_pieces_of(access_cycle(policy, scenario.pages)), fewest)
     return PagesAhead(sequence_blocks(policy, scenario.pages, stream), fewest)

@@ -24,8 +24,8 @@ from sim.compiled_engine.course import change_limit, observe
 from sim.compiled_engine.events import answer, begin_queries, end_warmup, finish, first_of_others
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.pages import change_after, next_page
-from sim.compiled_engine.service import take
 from sim.compiled_engine.speeds import end_of_work, end_over_time
+from sim.compiled_engine.times import take
 from sim.compiled_engine.world import Course, World
 from sim.speeds import Speed
 

@@ -24,6 +24,7 @@ from sim.compiled_engine.queue import advance_queue
 from sim.compiled_engine.random_numbers import pages_ahead
 from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
+from sim.compiled_engine.signals import Signals, grown, new_signals
 from sim.compiled_engine.world import Buffer, Course, World
 from sim.draws import drawn_phase
 from sim.engine_inputs import (
@@ -77,18 +78,22 @@ class Replication:
         self._query = self._stream_for("query", scenario.model.query_rate)
         self._access = self._blueprint.access_times(self._streams)
         self._indexing = self._blueprint.indexing_times(self._streams, self._service, self._change)
+        self._signalling = self._blueprint.signal_times(self._streams)
         self._sequence = self._blueprint.repeated or pages_ahead(
             scenario, self._streams.stream("accessing"), self._blueprint.fewest
         )
+        due = None
+        if scenario.model.frontier is not None:
+            due = first_due(scenario, self._streams.stream("due"))
         self._world = World(
             access=self._access.times,
             indexing=self._indexing.times,
             pages=new_pages(scenario, self._blueprint.is_refreshed),
             environment=self._path(),
+            signals=self._new_signals(due),
             **copied(self._blueprint.parts)._asdict(),
         )
-        if self._world.frontier is not None:
-            due = first_due(scenario, self._streams.stream("due"))
+        if self._world.frontier is not None and due is not None:
             self._world.frontier.calendar.time[: len(due)] = due
         commits = scenario.model.commits
         if commits is not None:
@@ -114,6 +119,8 @@ class Replication:
         tally.check(self._scenario.run.horizon, present(self._scenario.robots).available)
         self._access.release()
         self._indexing.release()
+        if self._signalling is not None:
+            self._signalling[0].release()
         return tally
 
     def _run(self, kernel: Callable[..., bool], *others: Any) -> None:
@@ -134,10 +141,22 @@ class Replication:
         stream = self._streams.stream("environment")
         return draw_path(robots.environment, stream, end_of_run(self._scenario))
 
+    def _new_signals(self, due: Any) -> Signals | None:
+        """Where robots listen to signals, before the first one."""
+        if self._signalling is None:
+            return None
+        times, first = self._signalling
+        return new_signals(self._scenario, times.times, first, due)
+
     def _refill(self) -> None:
-        """Fill up all blocks of numbers."""
+        """Fill up all blocks of numbers, and make room for signals."""
         self._access.refill()
         self._indexing.refill()
+        signals = self._world.signals
+        if self._signalling is not None and signals is not None:
+            self._signalling[0].refill()
+            if len(signals.sender) and not signals.state.free:
+                self._world = self._world._replace(signals=grown(signals))
         pages = self._world.pages
         count_times(pages.refresh_times, self._refresh_times)
         if self._world.frontier is not None:

@@ -13,8 +13,10 @@ from sim.compiled_engine.frontier import Frontier, end_of_due_access, fall_due, 
 from sim.compiled_engine.host_spacing import next_release, page_of_free_host
 from sim.compiled_engine.jit import inner, loop
 from sim.compiled_engine.pages import deliver_copy, index_copy, next_page
-from sim.compiled_engine.service import current_phase, take
+from sim.compiled_engine.service import current_phase
+from sim.compiled_engine.signals import begin_age, end_access_beside, page_by_signals
 from sim.compiled_engine.speeds import end_of_access, state_of_environment
+from sim.compiled_engine.times import take
 from sim.compiled_engine.world import FREE, POLITE, SWITCHED, Robots, World
 
 
@@ -25,14 +27,21 @@ def access_end(world: World, now: float, robot: int) -> float:
 
 
 @inner
+def page_to_access(world: World, now: float) -> int:
+    """The page of the access that starts now."""
+    page = page_by_signals(world.signals, now)
+    return page if page >= 0 else next_page(world.pages)
+
+
+@inner
 def begin_access(world: World, now: float, robot: int) -> None:
     """An access starts."""
-    world.robots.robot[robot].carried = next_page(world.pages)
+    world.robots.robot[robot].carried = page_to_access(world, now)
     set_alarm(world.robots.ends, robot, access_end(world, now, robot))
 
 
 @inner
-def access_fails(world: World, robot: int) -> bool:
+def access_fails(world: World, now: float, robot: int) -> bool:
     """Whether an access fails; its robot then carries the page that it accesses next."""
     robots = world.robots
     state = robots.state
@@ -43,7 +52,8 @@ def access_fails(world: World, robot: int) -> bool:
     robots.robot[robot].failures += 1
     if rules.gives_up(robots.robot[robot].failures, state.retries):
         robots.robot[robot].failures = 0
-        robots.robot[robot].carried = next_page(world.pages)
+        end_access_beside(world.signals, robots.robot[robot].carried, now)
+        robots.robot[robot].carried = page_to_access(world, now)
     return True
 
 
@@ -73,12 +83,12 @@ def arrive(
     robots = world.robots
     if robots.state.kind == FREE:
         robot = soonest(robots.ends)
-        failed = access_fails(world, robot)
+        failed = access_fails(world, now, robot)
         active = number_of_active(robots, world.buffer.state.level)
         if not failed and rules.is_heard(robots.robot[robot].place, active):
             deliver_copy(world, change, now, robots.robot[robot].carried, world.buffer.load[0])
             hand_over(world, service, now, 1)
-            robots.robot[robot].carried = next_page(world.pages)
+            robots.robot[robot].carried = page_to_access(world, now)
             robots.robot[robot].failures = 0
             follow_phases(world, now)
         set_alarm(robots.ends, robot, access_end(world, now, robot))
@@ -95,7 +105,7 @@ def arrive_and_rest(world: World, change: Any, service: Any, now: float) -> None
     """An access ends: its robot is switched off, unless it failed and goes on."""
     robots = world.robots
     robot = soonest(robots.ends)
-    if access_fails(world, robot):
+    if access_fails(world, now, robot):
         set_alarm(robots.ends, robot, access_end(world, now, robot))
         return
     set_alarm(robots.ends, robot, np.inf)
@@ -141,6 +151,8 @@ def arrive_from_frontier(
         deliver_copy(world, change, now, page, world.buffer.load[0])
         hand_over(world, service, now, 1)
     end_of_due_access(frontier, now, page, failed)
+    since = frontier.page[page].began if frontier.fixed.from_start else now
+    begin_age(world.signals, page, since)
     set_alarm(robots.ends, robot, np.inf)
     rest(robots, robot)
     dispatch(world, frontier, now)
@@ -272,7 +284,7 @@ def change_phase(world: World, change: Any, delivery: Any, service: Any, now: fl
     state.phase = chosen % order
     if batch > 0:
         for number in range(batch):
-            page = next_page(world.pages)
+            page = page_to_access(world, now)
             deliver_copy(world, change, now, page, world.buffer.load[number])
         hand_over(world, service, now, batch)
     state.mode = wanted_mode(world)

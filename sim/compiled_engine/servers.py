@@ -16,8 +16,7 @@ from sim.compiled_engine.jit import inner, kernel, loop
 from sim.compiled_engine.random_numbers import RandomNumbers, rows_of
 from sim.compiled_engine.records import record
 from sim.compiled_engine.seeding import Streams
-from sim.compiled_engine.service import take
-from sim.compiled_engine.world import Times
+from sim.compiled_engine.times import Times, take
 from sim.engine_inputs import is_preemptive, spacing_laws
 from sim.tally import ServersTally, Tally
 

@@ -10,21 +10,11 @@ from sim import rules
 from sim.compiled_engine.alarms import set_alarm
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.speeds import end_of_service
-from sim.compiled_engine.world import Buffer, Service, Times, World
+from sim.compiled_engine.times import take
+from sim.compiled_engine.world import Buffer, Service, World
 
 SERVICE, TIMER = range(2)
 """Rows of the times that the indexing engine takes."""
-
-
-@inner
-def take(times: Times, row: int) -> float:
-    """The next time of a row; notes when the row may not serve another event."""
-    its = times.rows[row]
-    first = its.first
-    its.first = first + 1
-    if first + 1 + its.needs > its.end:
-        times.used_up[0] = True
-    return times.drawn[first]
 
 
 @inner

@@ -8,6 +8,8 @@ from sim.compiled_engine.alarms import Alarms, Timers
 from sim.compiled_engine.frontier import Frontier
 from sim.compiled_engine.host_spacing import Hosts
 from sim.compiled_engine.kept_times import KeptTimes
+from sim.compiled_engine.signals import Signals
+from sim.compiled_engine.times import Times
 from sim.environment import Path
 from sim.speeds import Speed
 
@@ -16,25 +18,6 @@ NONE = -1
 
 FREE, SWITCHED, JOINT, POLITE, DUE = range(5)
 """Kinds of fleets, as the classes of `sim.robots`."""
-
-
-class Times(NamedTuple):
-    """Times drawn in advance, one row per stream.
-
-    Attributes
-    ----------
-    drawn : ndarray of float
-        The blocks of all rows.
-    rows : record array, shape (rows,)
-        Where the times of each row that are left begin (`first`) and `end`, and the most that one
-        event can take (`needs`).
-    used_up : ndarray of bool, shape (1,)
-        Whether some row holds less than that.
-    """
-
-    drawn: Any
-    rows: Any
-    used_up: Any
 
 
 class Service(NamedTuple):
@@ -295,6 +278,8 @@ class World(NamedTuple):
         That of the robots, None where they have none; kernels are then compiled without it.
     frontier : Frontier or None
         None where pages do not fall due; kernels are then compiled without it.
+    signals : Signals or None
+        None where robots hear none; kernels are then compiled without them.
     """
 
     run: Any
@@ -309,3 +294,4 @@ class World(NamedTuple):
     course: Course | None
     environment: Path | None
     frontier: Frontier | None
+    signals: Signals | None

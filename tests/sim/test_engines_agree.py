@@ -18,6 +18,7 @@ from profiles import examples
 from random_systems import (
     changing_search_engines,
     frontiers,
+    listening_search_engines,
     page_sets,
     probed_sources,
     search_engines,
@@ -317,6 +318,12 @@ def test_random_search_engines(tables: dict[str, Any]) -> None:
 @randomly
 @given(changing_search_engines())
 def test_random_search_engines_that_change(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@randomly
+@given(listening_search_engines())
+def test_random_robots_that_hear_signals(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 

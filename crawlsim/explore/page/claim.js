@@ -1,6 +1,6 @@
 // The claim: the estimate, its bands, the formula, and whether the two agree.
 
-import { interval, mark, nameOf, number, signed, write } from "./numbers.js";
+import { interval, known, mark, nameOf, number, signed, write } from "./numbers.js";
 
 const CLASS = { agrees: "badge agrees", disagrees: "badge disagrees", "not yet": "badge inconclusive" };
 
@@ -47,7 +47,7 @@ export function showClaim(event, narrow) {
   write(find("always"), interval(row.always_low, row.always_high));
   const theory = find("theory");
   mark(theory, "value", row.theory);
-  write(theory, row.theory === null ? (row.verdict === null ? "none" : "…") : number(row.theory));
+  write(theory, row.theory === null ? (row.verdict === null ? "none" : "…") : known(row));
   write(find("difference"), row.theory === null ? "–" : differenceText(row));
   showVerdict(row.verdict);
   write(find("narrow"), narrowText(event, row, narrow));

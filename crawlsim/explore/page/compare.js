@@ -1,7 +1,7 @@
 // What if: a second system beside the first, and how far the two differ.
 
 import { draw, sized } from "./svg.js";
-import { interval, made, number, signed, write } from "./numbers.js";
+import { interval, known, made, number, signed, write } from "./numbers.js";
 
 export class Compared {
   constructor(place) {
@@ -31,7 +31,7 @@ export class Compared {
   #side(cells, row) {
     write(cells.value, number(row.estimate));
     write(cells.range, interval(row.low, row.high));
-    write(cells.formula, row.theory === null ? "no formula" : `formula ${number(row.theory)}`);
+    write(cells.formula, row.theory === null ? "no formula" : `formula ${known(row)}`);
   }
 
   #made() {

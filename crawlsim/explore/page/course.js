@@ -17,9 +17,9 @@ export class Course {
 
   /**
    * @param {object[]} looks - n, estimate, low, high, alwaysLow, alwaysHigh, other
-   * @param {{theory: number|null, guess: number|null}} lines
+   * @param {{theory: number|null, sign: string|null, guess: number|null}} lines
    */
-  draw(looks, { theory, guess }) {
+  draw(looks, { theory, sign, guess }) {
     if (!looks.length) return;
     const { width, height } = sized(this.svg);
     const font = Number.parseFloat(getComputedStyle(this.svg).fontSize);
@@ -65,7 +65,7 @@ export class Course {
       const beyond = value > high ? " ↑" : value < low ? " ↓" : "";
       names.push({ at: y(value), name, text: text + beyond });
     };
-    if (theory !== null) across(theory, "theory", "formula");
+    if (theory !== null) across(theory, "theory", sign ? "bound" : "formula");
     if (guess !== null) across(guess, "guess", "guess");
     if (last.other !== null) {
       line(svg, looks, "other", x, y);

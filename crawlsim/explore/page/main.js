@@ -74,10 +74,10 @@ function redraw() {
     showExports(state, latest.n);
     drawn = latest;
   }
-  const { theory, estimate } = latest.estimates[0];
-  const isRight = theory !== null && latest.differs.length === 0;
+  const { theory, sign, estimate } = latest.estimates[0];
+  const isRight = theory !== null && sign === "" && latest.differs.length === 0;
   write(find("guess-said"), guess.said(state.guess, isRight ? theory : estimate));
-  course.draw(seen.all(), { theory, guess: guess.inMeasure(state.guess) });
+  course.draw(seen.all(), { theory, sign, guess: guess.inMeasure(state.guess) });
   levels.draw(latest.estimates);
 }
 

@@ -1,6 +1,6 @@
 // The other measures, as a table; those of many levels or pages unfold.
 
-import { interval, made, mark, nameOf, number, write } from "./numbers.js";
+import { interval, known, made, mark, nameOf, number, write } from "./numbers.js";
 
 const CLASS = { agrees: "agrees", disagrees: "disagrees", "not yet": "inconclusive" };
 const WAIT = 250; // milliseconds between two times that it is written
@@ -97,7 +97,7 @@ function writeRow(cells, row, n) {
   mark(cells.always, "high", row.always_high);
   write(cells.always, interval(row.always_low, row.always_high));
   mark(cells.theory, "value", row.theory);
-  write(cells.theory, number(row.theory));
+  write(cells.theory, known(row));
   write(cells.badge, row.verdict ?? "no formula");
   const name = `word ${CLASS[row.verdict] ?? ""}`;
   if (cells.badge.className !== name) cells.badge.className = name;

@@ -45,6 +45,11 @@ export function nameOf(measure, subject) {
   return subject === null || subject === undefined ? words : `${words} ${subject}`;
 }
 
+/** What the formula of a row says: a number, or a bound. */
+export function known(row) {
+  return row.sign ? `${row.sign}\u202f${number(row.theory)}` : number(row.theory);
+}
+
 /** Set a text only where it changes: nothing else is laid out or read out anew. */
 export function write(element, text) {
   if (element.textContent !== text) element.textContent = text;

@@ -36,7 +36,7 @@ def test_the_numbers_of_a_formula_are_those_of_the_theory() -> None:
     """Arithmetic with keys and measures, checked by hand: (1 + 2 · 0.5) / (1 · 1.5)."""
     lesson = example()
     theory = theory_of(lesson.scenario)
-    value = theory.exact["sojourn_time", "served"].value
+    value = theory.known["sojourn_time", "served"].value
     assert value == pytest.approx(4 / 3)
     assert lesson.lesson.formula is not None
     record = formula_record(

@@ -71,7 +71,7 @@ def test_what_every_replication_counts_alike_lies_within_its_band() -> None:
     lesson = next(each for each in library() if each.key == "more-robots")
     own = "mean_active_robots", None
     look = Run(lesson.scenario, own, Late()).look(12)
-    exact = theory_of(lesson.scenario).exact[own].value
+    exact = theory_of(lesson.scenario).known[own].value
     _, low, high, always_low, always_high = look.values[:, 0]
     assert low == high != exact
     assert always_low < exact < always_high
