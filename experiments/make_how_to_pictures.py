@@ -46,7 +46,10 @@ REPLICATIONS = 10
 OF_PAGES = ("how-stale", "worst-pages")
 """Questions about the pages; others are about the pages in the system."""
 
-OF_SWEEPS = {"commits": "stale-answer-probability"}
+OF_SWEEPS = {
+    "commits": "stale-answer-probability-",
+    "trust-signals": "weighted-obsolescence-lines",
+}
 """Sweeps, and what is drawn of them."""
 
 WITHOUT = {
@@ -111,7 +114,7 @@ def write_picture(name: str, words: list[str]) -> None:
         elif words[1] == "sweep":
             figures = ("--figures", folder, "--format", "png")
             commands.main([*words[1:], *figures], standalone_mode=False)
-            (large,) = Path(folder).glob(f"*-{OF_SWEEPS[name]}-*.png")
+            (large,) = Path(folder).glob(f"*-{OF_SWEEPS[name]}*.png")
         else:
             (scenario,) = load_scenarios((words[2],), changes_of(words))
             figure = figure_of(name, resolve(scenario)).figure

@@ -53,7 +53,8 @@ def change_rates(pages: Pages) -> Array:
 @lru_cache(maxsize=1)
 def page_signals(pages: Pages) -> SignalRates:
     """Changes and signals of each page, of pages that have signals."""
-    return signal_rates(pages, change_rates(pages))
+    assert pages.signals is not None
+    return signal_rates(pages.signals, change_rates(pages))
 
 
 @_once

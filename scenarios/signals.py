@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -13,9 +13,6 @@ from scenarios.columns import Column, given_entries
 from scenarios.errors import refused
 from scenarios.laws import Distribution
 from scenarios.validity import check_length
-
-if TYPE_CHECKING:
-    from scenarios.sections import Pages
 
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
@@ -84,17 +81,14 @@ class SignalRates(NamedTuple):
         return np.divide(self.true, heard, out=np.ones_like(heard), where=heard > 0)
 
 
-def signal_rates(pages: Pages, change_rates: Array) -> SignalRates:
+def signal_rates(given: Signals, change_rates: Array) -> SignalRates:
     """The rates of pages that have signals.
 
     Parameters
     ----------
-    pages : Pages
+    given : Signals
     change_rates : ndarray of float, shape (pages,)
-        As `scenarios.page_data.change_rates` reads them.
     """
-    given = pages.signals
-    assert given is not None
     recall = np.broadcast_to(_entries(given.recall, 0.0), change_rates.shape)
     true = recall * change_rates
     if given.false_rate is not None:

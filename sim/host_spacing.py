@@ -20,7 +20,7 @@ class HostSpacing:
     Parameters
     ----------
     policy : callable
-        Gives the next page of the policy at a time.
+        Gives the next page of the policy.
     hosts : sequence of int
         The host of each page.
     spacing : sequence of float
@@ -28,7 +28,7 @@ class HostSpacing:
     """
 
     def __init__(
-        self, policy: Callable[[float], int], hosts: Sequence[int], spacing: Sequence[float]
+        self, policy: Callable[[], int], hosts: Sequence[int], spacing: Sequence[float]
     ) -> None:
         self._policy = policy
         self._hosts = hosts
@@ -51,7 +51,7 @@ class HostSpacing:
         if len(self._busy) == len(self._spacing):
             return -1
         for _ in range(rules.LOOKAHEAD):
-            page = self._policy(now)
+            page = self._policy()
             if self._waits[page]:
                 continue
             if not self._is_busy[self._hosts[page]]:

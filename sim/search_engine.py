@@ -404,7 +404,9 @@ class SearchEngine:
             return self._due_fleet(active_at, times, section, source)
         if robots.host_spacing is not None and section is not None:
             least = host_spacings(robots, section).tolist()
-            spacing = HostSpacing(source.next_page, page_hosts(section).tolist(), least)
+            spacing = HostSpacing(
+                partial(source.next_page, 0.0), page_hosts(section).tolist(), least
+            )
             return PoliteRobots(
                 self.clock, self._buffer, active_at, times, source, spacing, self._log_event
             )

@@ -17,14 +17,17 @@ from scipy.special import gammainc
 from scenarios.arrays import Array, Indices
 from scenarios.signals import SignalRates
 
-_MOST_SIGNALS = 2.0**20
+_MOST_SIGNALS = 2.0**15
 """Signals in a cycle up to which their sum is worked out; beyond, a cycle is long."""
+
+_SMALL = 1e-5
+"""Precision up to which ``-ln(1 - p) - p`` is taken from its series."""
 
 _FORGOTTEN = 40.0
 """A level is far from the last access if no more than e to minus this is left of where it lies."""
 
-_WIDTH = 10.0
-"""Standard deviations of a Poisson number beyond which nothing is left (1e-22)."""
+_WIDTH = 8.0
+"""Standard deviations of a Poisson number beyond which nothing is left (1e-15)."""
 
 _LEAST_WIDTH = 60.0
 """The same of few."""
@@ -86,8 +89,8 @@ def cycles_at(signals: SignalRates, levels: Array) -> Cycles:
 
     P the regularised lower incomplete gamma function and the sums over ``y_i > 0``. Where a
     cycle can have so many signals that the last access is forgotten to 17 digits, or more than
-    2^20, the two are those far from it. Only with a recall above 0.99 the latter comes first; then
-    T may be off by ``b / x < 2^-20`` relatively, and F by as much of ``1 / D``.
+    2^15, the two are those far from it. Only with a recall above 0.98 the latter comes first; then
+    T may be off by ``b / x < 2^-15`` relatively, and F by as much of ``1 / D``.
 
     Parameters
     ----------
@@ -172,7 +175,7 @@ def _by_age(signals: SignalRates, levels: Array) -> tuple[Array, Array]:
     false = np.where(g > 0, signals.false[few], 0.0)
     lengths[few] = _sum(g, np.ones_like(g), b, x)
     fresh[few] = _sum(a + g, false / (a + g), b, x)
-    return lengths, np.minimum(fresh, 1.0 / changes)
+    return lengths, np.minimum(fresh, np.minimum(lengths, 1.0 / changes))
 
 
 def _signals_forgotten(heard_per_worth: Array) -> Array:
@@ -188,13 +191,16 @@ def _long(signals: SignalRates, worths: Array, levels: Array) -> tuple[Array, Ar
     """Far from the last access, where the jump past the level has its stationary law.
 
     ``T = (x + E O) / (1 + g b)`` (Wald) and ``D F = 1 - e^{-a x} E e^{-a O}``, where the jump O is
-    0 with probability ``1 / (1 + g b)`` and otherwise uniform up to b.
+    0 with probability ``1 / (1 + g b)`` and otherwise uniform up to b, so that
+    ``1 - E e^{-a O} = g (-ln(1 - p) - p) / (a (1 + g b))``.
     """
     drift = 1.0 + signals.heard * worths
     jump = signals.heard * worths**2 / (2.0 * drift)
     changes = signals.silent + signals.true
-    left = np.exp(-signals.silent * levels) * changes / (signals.silent * drift)
-    return (levels + jump) / drift, (1.0 - left) / changes
+    age, p = signals.silent * levels, signals.precision
+    more = np.where(p < _SMALL, p * p * (0.5 + p / 3.0), -np.log1p(-p) - p)
+    past = signals.heard * more / (signals.silent * drift)
+    return (levels + jump) / drift, (np.exp(-age) * past - np.expm1(-age)) / changes
 
 
 def _sum(rate: Array, ratio: Array, worths: Array, levels: Array) -> Array:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import gammainc
+from test_engines_agree import assert_same_path
 
+import analytic
 import sim
-from scenarios import Scenario, ScenarioError, scenario_from
-from scenarios.page_data import page_signals
+from experiments.signals_above_bound import system
+from scenarios import Scenario, ScenarioError, load, scenario_from
+from scenarios.model import present
+from scenarios.page_data import page_signals, page_weights
 from scenarios.results import Estimate
 from sim import compiled_engine, rules, simpy_engine
 from sim.compiled_engine.crawl_values import (
@@ -238,3 +243,59 @@ def test_what_does_not_fit_is_refused_by_its_key(changes: dict[str, Any], key: s
     with pytest.raises(ScenarioError) as refusal:
         with_signals({"recall": 0.5, "precision": 0.5}, **changes)
     assert key in str(refusal.value)
+
+
+def stale_part(scenario: Scenario, policy: dict[str, Any], **changes: Any) -> tuple[float, float]:
+    """What is out of date, by weight, and its standard error."""
+    changed = scenario.with_({"robots.accessing": policy, **changes})
+    found = sim.run(analytic.resolve(changed)).find("weighted_obsolescence")
+    return found.estimate, found.standard_error
+
+
+@pytest.mark.thorough
+def test_blind_trust_helps_where_there_is_time_for_it_and_harms_where_there_is_none() -> None:
+    """Five accesses for each change, then two or three; five standard errors apart."""
+    pings = load("pings-trusted-blindly").with_("run.replications", 10)
+    for changes, sign in ((0.2, -1.0), (0.4, 1.0)):
+        of_all = {"pages.change_rates.zipf.total": changes}
+        blind, error = stale_part(pings, {"policy": "on-signal"}, **of_all)
+        deaf, other = stale_part(pings, {"policy": "whittle"}, **of_all)
+        weighed, third = stale_part(pings, {"policy": "crawl-value"}, **of_all)
+        assert sign * (blind - deaf) > 5 * (error + other)
+        assert min(blind, deaf) - weighed > 5 * (error + other + third)
+
+
+@pytest.mark.thorough
+def test_late_signals_make_nothing_better() -> None:
+    """Mean delays of none, half an access, ten and a hundred: then they are all but ignored."""
+    pings = load("pings-trusted-blindly").with_("run.replications", 10)
+    policy = {"policy": "crawl-value"}
+    found = [stale_part(pings, policy)]
+    for delay in (0.5, 10.0, 100.0):
+        law = {"pages.signals.delay": {"exponential": {"mean": delay}}}
+        found.append(stale_part(pings, policy, **law))
+    deaf = stale_part(pings, {"policy": "whittle"})
+    for (sooner, error), (later, other) in pairwise(found):
+        assert later > sooner - 3 * (error + other)
+    assert found[2][0] > found[0][0] + 5 * (found[0][1] + found[2][1])
+    assert found[-1][0] < 1.05 * deaf[0]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("changes", [0.3, 1.0, 3.0])
+def test_five_hundred_pages_come_near_to_the_bound(changes: float) -> None:
+    """Freshness within 0.5 % of the bound, which the estimate is not below either."""
+    scenario = system(500, changes, 0.2, 0.5)
+    (bound,) = [each.value for each in analytic.predict(scenario)[0]]
+    found = sim.run(scenario).find("weighted_obsolescence")
+    of_all = float(page_weights(present(scenario.pages)).sum())
+    assert (of_all - found.estimate) / (of_all - bound) > 0.995
+    assert found.estimate > bound - 4 * found.standard_error
+
+
+@pytest.mark.thorough
+def test_a_hundred_thousand_pages_in_both_engines() -> None:
+    assert_same_path(
+        system(100_000, 1.0, 0.2, 0.5).with_({"run.horizon": 0.3, "run.warmup": 0.1}),
+        replications=1,
+    )

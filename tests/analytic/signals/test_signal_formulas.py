@@ -9,10 +9,13 @@ import pytest
 from systems import signals_with
 
 import analytic
+import sim
 from analytic import optimize
 from analytic.index.predictions import FORMULAS
 from analytic.machinery.transforms import mean_time
 from analytic.signals import best_levels, cycles_at, level_obsolescence, signal_worths
+from analytic.transient.start_up import start_up_times
+from experiments.signals_above_bound import excess, system
 from scenarios import Scenario, scenario_from
 from scenarios.base import LARGEST
 from scenarios.laws import Deterministic, Distribution, Exponential
@@ -216,3 +219,40 @@ def test_blind_frequencies_are_those_without_signals() -> None:
         40.0,
     )
     np.testing.assert_allclose(resolved.model.accessing.frequencies, deaf.rates / 40.0, rtol=1e-9)
+
+
+def test_a_warm_up_knows_how_long_cycles_are() -> None:
+    """Page 3 is accessed at its signals alone, ten in a hundred units of time."""
+    known = dict(start_up_times(scenario_from(HEARD)))
+    assert known["the mean time between accesses of page 3"] == pytest.approx(10.1)
+
+
+@pytest.mark.thorough
+def test_simulated_levels_agree() -> None:
+    """Of ten measures each within 4.5 standard errors; levels a tenth higher would be seen."""
+    scenario = scenario_from(HEARD).with_(
+        {"run.horizon": 20000.0, "run.warmup": 150.0, "run.replications": 10, "run.seed": 3}
+    )
+    found = sim.run(scenario)
+    higher = scenario.with_("robots.accessing.levels", [2.2, 5.5, 3.0, 1e9])
+    said, planted = predicted(scenario), predicted(higher)
+    rows = [("weighted_obsolescence", None), ("busy_robots", None)]
+    rows += [
+        (measure, page) for measure in ("obsolescence_rate", "crawl_rate") for page in range(4)
+    ]
+    seen = 0
+    for measure, subject in rows:
+        row = found.find(measure, subject)
+        assert row is not None
+        assert abs(row.estimate - said[measure, subject, "exact"]) < 4.5 * row.standard_error
+        off = abs(row.estimate - planted[measure, subject, "exact"])
+        seen += off > 4.5 * row.standard_error
+    assert seen >= 6
+
+
+@pytest.mark.thorough
+def test_a_robot_that_goes_by_value_comes_near_the_bound() -> None:
+    """Of 200 pages it is within 5 per cent above; three standard errors below would refute it."""
+    scenario = system(200, 1.0, 0.2, 0.5).with_("run.horizon", 800.0)
+    above, error = excess(scenario)
+    assert -3.0 * error < above < 0.05
