@@ -681,7 +681,7 @@ def test_optimize_routing_as_a_user_meets_it(
     assert out.startswith(
         "routing-three-servers: routing: period = [0, 2, 1, 2], preemption_probability 0.385003, "
     )
-    assert "proved: no open-loop order costs less (39 states" in " ".join(out.split())
+    assert "proved: no open-loop order costs less (32 states" in " ".join(out.split())
     assert load("best.toml").servers == load("routing-three-servers").servers
     assert Path("word.svg").read_text().startswith("<?xml")
     _, out, _ = crawlsim(*words, "--json")
