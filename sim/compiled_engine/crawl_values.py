@@ -325,7 +325,7 @@ def _hazard_at(values: CrawlValues, page: int, worth: float) -> float:
     return -2.0 * math.log(1.0 - (low + begin) / NODES)
 
 
-@inner
+@loop
 def hear(values: CrawlValues, page: int, now: float) -> None:
     """A signal is heard of a page."""
     if rules.is_news(now - values.since[page], values.delay):
@@ -334,7 +334,7 @@ def hear(values: CrawlValues, page: int, now: float) -> None:
         set_alarm(values.reach, page, _reaches_limit(values, page, now))
 
 
-@inner
+@loop
 def end_access(values: CrawlValues, page: int, now: float) -> None:
     """An access of a page ends; what was heard of it is forgotten."""
     values.since[page] = now
@@ -343,7 +343,7 @@ def end_access(values: CrawlValues, page: int, now: float) -> None:
     set_alarm(values.reach, page, _reaches_limit(values, page, now))
 
 
-@inner
+@loop
 def _reaches_limit(values: CrawlValues, page: int, now: float) -> float:
     """When the value of a page is above the limit, or a little before that."""
     limit = values.state.limit
@@ -369,7 +369,7 @@ def most_valuable(values: CrawlValues, now: float) -> int:
     return page
 
 
-@inner
+@loop
 def _list_all_that_reached(values: CrawlValues, now: float) -> None:
     """Put those on the list whose value has reached the limit."""
     time, page = first_alarm(values.reach)
@@ -391,7 +391,7 @@ def _leave_list(values: CrawlValues, page: int) -> None:
     values.place[page] = NOT_LISTED
 
 
-@inner
+@loop
 def _best_of_list(values: CrawlValues, now: float) -> int:
     """Place of the page that is worth most; NOT_LISTED where none is worth more than the limit."""
     best = NOT_LISTED
@@ -405,7 +405,7 @@ def _best_of_list(values: CrawlValues, now: float) -> int:
     return best
 
 
-@inner
+@loop
 def _set_limit(values: CrawlValues, now: float) -> None:
     """List the few that are worth most; the last of these is the limit."""
     state = values.state
