@@ -151,11 +151,10 @@ def test_the_commands_of_the_documents_run(
     Path("my.toml").write_text(dumps(short))
     log = (ROOT / "docs/examples/visits.csv.gz").read_bytes()
     Path("docs/examples").mkdir(parents=True)
-    Path("visits.csv").write_bytes(log)
-    for example in (ROOT / "docs/examples").iterdir():
-        Path("docs/examples", example.name).write_bytes(example.read_bytes())
-    for name in ("pages.parquet", "classes.csv"):
-        Path(name).write_bytes((ROOT / "docs/how-to" / name).read_bytes())
+    for name in ("visits.csv", "docs/examples/visits.csv.gz"):
+        Path(name).write_bytes(log)
+    for file in ("pages.parquet", "classes.csv", "site-visits.csv.gz", "site-signals.csv.gz"):
+        Path(file).write_bytes((ROOT / "docs/how-to" / file).read_bytes())
     Path("trace.csv").write_text("page,time\na,1\na,2\na,4\nb,1\nb,2.5\nb,5\n")
     words = shlex.split(command)
     if words[0] in {"run", "check", "sweep"}:
