@@ -10,12 +10,12 @@ import numpy as np
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
-from scenarios.model import Gaps
-from scenarios.page_data import due_intervals
+from scenarios.model import Gaps, present
+from scenarios.page_data import page_signals
 from scenarios.processes import gap_law
 from scenarios.rates import PiecewiseConstant
 from sim.draws import map_tables, stationary_phases
-from sim.engine_inputs import mean_times, modes_in_use, robots_at_levels
+from sim.engine_inputs import due_after, mean_times, modes_in_use, robots_at_levels
 from sim.environment import changes_per_time, mean_speed
 from sim.laws import draws_and_mean
 
@@ -129,6 +129,8 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
                 yield ("robots", "classes"), each.available * rate, accessing
     if queries is not None:
         yield ("clients", "query_rate"), queries, _progress(scenario, "query_factor")
+    if scenario.model.hearing is not None:
+        yield ("pages", "signals"), _signals(scenario), horizon
     if traffic is not None:
         yield ("servers", "arrivals"), _draws(traffic.gaps), horizon
     yield from _births(scenario)
@@ -144,9 +146,15 @@ def _falling_due(scenario: Scenario, access: Gaps) -> float:
         return np.inf
     law = gap_law(access)
     shortest = 0.0 if law is None else draws_and_mean(law)[1]
-    intervals = due_intervals(scenario.model.frontier.policy, scenario.pages)
+    intervals = due_after(scenario.model.frontier.policy, scenario.pages)
     with np.errstate(divide="ignore"):
-        return float((1.0 / (intervals + shortest)).sum())
+        by_age = float((1.0 / (intervals + shortest)).sum())
+    return by_age + (_signals(scenario) if scenario.model.hearing else 0.0)
+
+
+def _signals(scenario: Scenario) -> float:
+    """Signals per unit time, of pages that have some."""
+    return float(page_signals(present(scenario.pages)).heard.sum())
 
 
 def _births(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:

@@ -197,6 +197,11 @@ def test_signals_come_at_the_rates_that_were_given() -> None:
             assert abs(count - 4000 * mean) <= 5 * max(4000 * mean, 1) ** 0.5
 
 
+def test_more_signals_than_a_clock_can_tell_apart_are_refused() -> None:
+    with pytest.raises(ScenarioError, match="pages.signals"):
+        sim.run(with_signals({"recall": 0.5, "false_rate": 1e13}))
+
+
 def test_a_signal_that_is_heard_too_soon_is_no_news() -> None:
     assert not rules.is_news(0.3, 0.5)
     assert rules.is_news(0.5, 0.5)
