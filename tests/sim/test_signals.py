@@ -198,7 +198,7 @@ def test_signals_come_at_the_rates_that_were_given() -> None:
 
 
 def test_more_signals_than_a_clock_can_tell_apart_are_refused() -> None:
-    with pytest.raises(ScenarioError, match="pages.signals"):
+    with pytest.raises(ScenarioError, match=r"pages\.signals"):
         sim.run(with_signals({"recall": 0.5, "false_rate": 1e13}))
 
 
