@@ -59,6 +59,7 @@ WITHOUT = {
     "millions-of-pages": "a hundred million frequencies",
     "precision": "how long a run must be",
     "rare-losses": "one probability",
+    "sitemaps-worth": "two shares of a host",
     "throughput": "that of the bottleneck shows it",
     "time-to-index": "two quantiles",
 }
