@@ -1,4 +1,4 @@
-"""Robots and queue of a scenario, decoded once, as both sides read them.
+"""Pages, robots and queue of a scenario, decoded once, as both sides read them.
 
 The file says some things in words, and leaves some out; here each is a small frozen class that says
 what it means, so that whoever asks for it cannot forget a case. What follows from it, a draw or a
@@ -22,6 +22,7 @@ from scenarios.deliveries import Deliveries
 from scenarios.environment import Environment
 from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Distribution
+from scenarios.page_data import PageData
 from scenarios.processes import Map, Mmpp, gap_law
 from scenarios.rates import RateForm
 from scenarios.sections import (
@@ -403,6 +404,8 @@ class Model:
 
     Attributes
     ----------
+    pages : PageData or None
+        Change rates, weights, hosts, sizes, names, signals: what the file says of each page.
     fleet : Fleet or None
     accessing : Accessing or None
         Which page the robots access next.
@@ -424,6 +427,7 @@ class Model:
         The run from its start to its horizon, in pieces of constant settings.
     """
 
+    pages: PageData | None
     fleet: Fleet | None
     accessing: Accessing | None
     frontier: Frontier | None
@@ -454,6 +458,7 @@ class Model:
 def model_of(system: System) -> Model:
     """The sections of a scenario, decoded; `Scenario.model` keeps it."""
     return Model(
+        pages=None if system.pages is None else PageData(system.pages),
         fleet=None if system.robots is None else fleet_under(system.robots, system.activation),
         accessing=None if system.robots is None else system.robots.accessing,
         frontier=None if system.robots is None else _frontier(system.robots.accessing),

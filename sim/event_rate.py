@@ -140,11 +140,11 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
 
 def _falling_due(scenario: Scenario, access: Gaps) -> float:
     """The most pages that fall due per unit time; inf where robots never rest."""
-    if scenario.model.frontier is None or scenario.pages is None:
+    if scenario.model.frontier is None or scenario.model.pages is None:
         return np.inf
     law = gap_law(access)
     shortest = 0.0 if law is None else draws_and_mean(law)[1]
-    intervals = due_intervals(scenario.model.frontier.policy, scenario.pages)
+    intervals = due_intervals(scenario.model.frontier.policy, scenario.model.pages)
     with np.errstate(divide="ignore"):
         return float((1.0 / (intervals + shortest)).sum())
 

@@ -100,14 +100,12 @@ def test_what_is_written_out_from_the_words_of_a_paper_uses_no_formula(name: str
 
 
 _DECODED = {
-    "pages": {"change_rates", "weights", "hosts", "sizes"},
     "robots": {"failure", "failure_probability", "access_time", "accessing"},
     "servers": {"arrivals", "discipline"},
 }
-"""Entries that `scenarios.model` and `scenarios.page_data` decode, by section."""
+"""Entries that `scenarios.model` decodes, by section."""
 
 _BASES = {
-    "pages": ("scenario.pages",),
     "robots": ("robots", "section", "each"),
     "servers": ("servers", "section", "servers_of(scenario)"),
 }
@@ -128,7 +126,7 @@ def _words_of_the_file(tree: ast.AST) -> set[str]:
     return words | {each.attr for each in whole if ast.unparse(each.value).endswith(_SCENARIOS)}
 
 
-_WHOLE = {"buffer", "clients", "source", "sources", "probing"}
+_WHOLE = {"pages", "buffer", "clients", "source", "sources", "probing"}
 """Sections that are decoded as a whole."""
 
 _SCENARIOS = ("scenario", "system", "free", "asked")

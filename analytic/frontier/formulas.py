@@ -69,7 +69,7 @@ def _frontier(scenario: Scenario) -> Frontier:
 
 
 def _intervals(scenario: Scenario) -> Array:
-    return due_intervals(_frontier(scenario).policy, present(scenario.pages))
+    return due_intervals(_frontier(scenario).policy, present(scenario.model.pages))
 
 
 def counted_from_delivery(scenario: Scenario) -> str | None:
@@ -297,7 +297,7 @@ def _refresh_quantiles(scenario: Scenario) -> Values:
         unseen = unseen_alone(mu, away, law)
     else:
         unseen = unseen_in_network(mu, away, robots, mean_time(law))
-    shares = present(scenario.pages).refresh_quantiles
+    shares = present(scenario.model.pages).refresh_quantiles
     found = quantiles(unseen, len(mu), shares)
     return due_quantile_rows(scenario, "time_to_refresh_quantile", shares, due, found)
 

@@ -27,7 +27,7 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution
 from scenarios.model import Listening, present
-from scenarios.page_data import due_levels, page_signals
+from scenarios.page_data import due_levels
 from scenarios.signals import SignalRates
 
 
@@ -113,7 +113,7 @@ def robot_for_each(scenario: Scenario) -> str | None:
 
 def signals_of_pages(scenario: Scenario) -> SignalRates:
     """Changes and signals of the pages of a scenario whose robots hear them."""
-    return page_signals(present(scenario.pages))
+    return present(scenario.model.pages).signals
 
 
 def due_cycles(scenario: Scenario) -> Cycles:
@@ -121,9 +121,9 @@ def due_cycles(scenario: Scenario) -> Cycles:
 
     A level that is inf is never reached, whatever is heard.
     """
-    pages = present(scenario.pages)
+    pages = present(scenario.model.pages)
     levels = due_levels(present(scenario.model.frontier).policy, pages)
-    lengths, fresh = cycles_at(page_signals(pages), levels)
+    lengths, fresh = cycles_at(pages.signals, levels)
     return Cycles(np.where(np.isinf(levels), np.inf, lengths), fresh)
 
 
