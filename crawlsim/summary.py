@@ -15,7 +15,6 @@ from scenarios.measures import PAGE_MEASURES, Subject
 from scenarios.page_groups import finds_worst
 from scenarios.sections import PageSize
 from scenarios.text import counted, shortened, units, visible
-from scenarios.timeline import end_of_interventions
 
 if TYPE_CHECKING:
     from analytic import Comparison, NotApplicable
@@ -234,7 +233,7 @@ def _frontier_lines(scenario: Scenario, value: Value) -> Iterator[str]:
 
 def _catching_up_lines(scenario: Scenario, results: Results) -> Iterator[str]:
     """Why there is no mean time to catch up, where interventions end, and what is known of it."""
-    frontier, ended = scenario.model.frontier, end_of_interventions(scenario)
+    frontier, ended = scenario.model.frontier, scenario.model.timeline.end
     if frontier is None or ended is None:
         return
     if frontier.policy.caught_up is None:

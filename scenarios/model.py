@@ -37,7 +37,7 @@ from scenarios.sections import (
     System,
     Times,
 )
-from scenarios.timeline import Piece, pieces
+from scenarios.timeline import Timeline
 
 Part = TypeVar("Part")
 
@@ -423,7 +423,7 @@ class Model:
         Queries of the clients per unit time.
     monitor : Monitor or None
         Of sources that are probed.
-    timeline : tuple of Piece
+    timeline : Timeline
         The run from its start to its horizon, in pieces of constant settings.
     """
 
@@ -437,7 +437,7 @@ class Model:
     traffic: Traffic | None
     query_rate: float | None
     monitor: Monitor | None
-    timeline: tuple[Piece, ...]
+    timeline: Timeline
 
     @property
     def sequence(self) -> InSequence | None:
@@ -468,7 +468,7 @@ def model_of(system: System) -> Model:
         traffic=None if system.servers is None else _traffic(system.servers),
         query_rate=None if system.clients is None else system.clients.query_rate,
         monitor=None if system.probing is None else _monitor(system.probing, system),
-        timeline=pieces(system, 0.0, system.run.horizon),
+        timeline=Timeline(system.interventions, system.run.horizon),
     )
 
 

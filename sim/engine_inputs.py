@@ -37,7 +37,7 @@ from scenarios.sections import Servers
 from scenarios.service_phases import seen_phases
 from scenarios.signals import SignalRates
 from scenarios.spacing_cost import Fading, Geometric, Power, Table
-from scenarios.timeline import end_of_interventions, observation_times
+from scenarios.timeline import observation_times
 from sim import rules
 from sim.laws import draws_and_mean
 from sim.speeds import end_of_work, speed_over_time
@@ -102,7 +102,7 @@ def due_rules(scenario: Scenario) -> DueRules:
     frontier = present(scenario.model.frontier)
     failing = present(scenario.model.fleet).failing or Failing(0.0, 0)
     backoff = failing.backoff or Backoff(0.0, 1.0, math.inf)
-    ended, caught_up = end_of_interventions(scenario), frontier.policy.caught_up
+    ended, caught_up = scenario.model.timeline.end, frontier.policy.caught_up
     asked = ended is not None and caught_up is not None
     return DueRules(
         order=_code_of(frontier.order, "robots.accessing.order", _FRONTIER),
@@ -435,7 +435,7 @@ def over_time(scenario: Scenario, effect: str) -> tuple[list[float], list[Any]]:
     """When each setting of one effect of interventions begins, the first at 0, and what it is."""
     begins: list[float] = []
     values: list[Any] = []
-    for piece in scenario.model.timeline:
+    for piece in scenario.model.timeline.pieces:
         value = getattr(piece, effect)
         if not values or value != values[-1]:
             begins.append(piece.begin)

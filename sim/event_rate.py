@@ -157,7 +157,7 @@ def _births(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]
 
 def _progress(scenario: Scenario, effect: str) -> float:
     """Integral of a factor of interventions up to the horizon."""
-    every = scenario.model.timeline
+    every = scenario.model.timeline.pieces
     return float(sum(getattr(each, effect) * (each.end - each.begin) for each in every))
 
 

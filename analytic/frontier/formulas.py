@@ -49,7 +49,6 @@ from scenarios.laws import Deterministic, Distribution
 from scenarios.model import Frontier, FrontierOrder, present
 from scenarios.page_data import due_intervals
 from scenarios.page_groups import only_sums
-from scenarios.timeline import end_of_interventions
 
 _MOST_APART = 1e8
 
@@ -406,13 +405,13 @@ def interventions_end(scenario: Scenario) -> str | None:
     """There are interventions, all of which end."""
     if not scenario.interventions:
         return "there are no [[interventions]]"
-    ended = end_of_interventions(scenario) is not None
+    ended = scenario.model.timeline.end is not None
     return None if ended else "an intervention repeats, or never ends"
 
 
 def before_the_horizon(scenario: Scenario) -> str | None:
     """They end before the horizon."""
-    ended = end_of_interventions(scenario)
+    ended = scenario.model.timeline.end
     late = ended is not None and ended >= scenario.run.horizon
     return "the last intervention ends after the horizon" if late else None
 
@@ -455,7 +454,7 @@ def with_caught_up(scenario: Scenario) -> Scenario:
     """
     frontier = scenario.model.frontier
     asked = frontier is not None and frontier.policy.caught_up is None
-    if not asked or end_of_interventions(scenario) is None:
+    if not asked or scenario.model.timeline.end is None:
         return scenario
     enough = caught_up_of(scenario)
     return scenario if enough is None else scenario.with_("robots.accessing.caught_up", enough)
@@ -485,16 +484,15 @@ def _catching_up(scenario: Scenario) -> Values:
     mean = mean_time(present(access_law(scenario)))
     robots = most_active(scenario)
     timeline = scenario.model.timeline
-    first = min(each.at for each in scenario.interventions)
-    changed = [piece for piece in timeline if piece.end > first]
+    first = min(timeline.begins)
+    changed = [piece for piece in timeline.pieces if piece.end > first]
     active = [min(robots, robots if each.robots is None else each.robots) for each in changed]
     capacities = [
         piece.robot_speed * number / mean for piece, number in zip(changed, active, strict=True)
     ]
     released = np.maximum(np.diff([robots, *active]), 0).tolist()
-    ended = present(end_of_interventions(scenario))
     begins = [max(piece.begin, first) for piece in changed]
-    outage = Outage(begins, capacities, released, robots / mean, ended)
+    outage = Outage(begins, capacities, released, robots / mean, present(timeline.end))
     enough = present(caught_up_of(scenario))
     yield "catch_up_time", None, catch_up_time(kinds, counts, mean, outage, enough)
 

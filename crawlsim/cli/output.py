@@ -434,7 +434,7 @@ def _with_half(estimate: float, half: float) -> str:
 
 def _ends_of_settings(scenario: Scenario) -> list[float]:
     """When one of the interventions begins or ends."""
-    return [piece.end for piece in scenario.model.timeline]
+    return [piece.end for piece in scenario.model.timeline.pieces]
 
 
 def _shown_times(times: Array, ends: Sequence[float], most: int) -> list[int]:

@@ -225,7 +225,7 @@ def _queue(queue: Queue) -> dict[str, Any]:
 
 def _changes_of_settings(scenario: Scenario) -> Iterator[dict[str, Any]]:
     """When something is other than usual, and what."""
-    for each in scenario.model.timeline:
+    for each in scenario.model.timeline.pieces:
         if text := ", ".join(_other_than_usual(each)):
             yield {"begin": each.begin, "end": each.end, "text": text}
 
