@@ -68,7 +68,9 @@ Patience: TypeAlias = Never | OnChange | Distribution
 class ServiceOrder(Enum):
     """Which waiting page is served next, by its word in the file.
 
-    Whoever asks says what each member means to him, and refuses what he does not know.
+    Whoever asks says what each member means to him, and refuses what he does not know: both engines
+    in `next_in_line` of `sim/rules.py`, the formulas in that of `analytic/indexing_queue/chain.py`
+    and in `analytic/index/conditions.py`. CONTRIBUTING.md says how a member is added.
     """
 
     OLDEST_FIRST = "fifo"

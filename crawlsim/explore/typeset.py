@@ -54,7 +54,7 @@ def formula_record(
     }
     if theory is None:
         return record
-    exact = theory.known.get(own)
+    exact = theory.exact(own)
     applies = exact is not None and exact.source == formula.source
     record |= {"applies": applies}
     if exact is None or not applies or not formula.numbers:
