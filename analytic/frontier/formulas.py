@@ -93,8 +93,12 @@ def first_due_first(scenario: Scenario) -> str | None:
 @dependent
 def robot_for_each(scenario: Scenario) -> str | None:
     """There is a robot for each page."""
-    pages = int(np.isfinite(_intervals(scenario)).sum())
-    robots = most_active(scenario)
+    return robots_missing(scenario, _intervals(scenario))
+
+
+def robots_missing(scenario: Scenario, away: Array) -> str | None:
+    """That there are fewer robots than pages that are due after a finite time; None if not."""
+    pages, robots = int(np.isfinite(away).sum()), most_active(scenario)
     return None if robots >= pages else f"{robots} robots for {pages} pages, which may have to wait"
 
 
@@ -257,40 +261,53 @@ def _in_step(mu: Array, interval: float, robots: int, law: Deterministic) -> Vis
     return Visits(waits, rates, alone_obsolescence(mu, away, law))
 
 
-def _alone(scenario: Scenario) -> Values:
-    law = present(access_law(scenario))
+def _due_pages(scenario: Scenario) -> tuple[Array, Array, Array]:
+    """Which pages are ever due, and the change rates and intervals of those."""
     intervals = _intervals(scenario)
     due = np.isfinite(intervals)
-    mu, away = accessed_pages(scenario).change_rates[due], intervals[due]
-    rates = 1.0 / (away + mean_time(law))
-    visits = Visits(np.zeros(len(rates)), rates, alone_obsolescence(mu, away, law))
-    yield from visit_rows(scenario, visits, due)
+    return due, accessed_pages(scenario).change_rates[due], intervals[due]
+
+
+def _alone(scenario: Scenario) -> Values:
+    due, mu, away = _due_pages(scenario)
+    law = present(access_law(scenario))
+    return rows_at_once(scenario, due, away, alone_obsolescence(mu, away, law))
+
+
+def rows_at_once(scenario: Scenario, due: Array, away: Array, stale: Array) -> Values:
+    """What pages have that never wait: how they are out of date, and delays of 0.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    due : ndarray of bool, shape (pages,)
+        Which pages are ever due.
+    away, stale : ndarray, shape (due pages,)
+        Mean times from a delivery until a page is due, and obsolescence rates.
+    """
+    rates = 1.0 / (away + mean_time(present(access_law(scenario))))
+    yield from visit_rows(scenario, Visits(np.zeros(len(rates)), rates, stale), due)
     shares = _frontier(scenario).policy.delay_quantiles
-    at_once = np.zeros(len(shares)), np.zeros((len(mu), len(shares)))
+    at_once = np.zeros(len(shares)), np.zeros((len(rates), len(shares)))
     yield from due_quantile_rows(scenario, "frontier_delay_quantile", shares, due, at_once)
 
 
 def _waiting(scenario: Scenario) -> Values:
-    intervals = _intervals(scenario)
-    due = np.isfinite(intervals)
-    mu = accessed_pages(scenario).change_rates[due]
+    due, mu, away = _due_pages(scenario)
     law = present(access_law(scenario))
-    yield from visit_rows(scenario, _visits(mu, intervals[due], most_active(scenario), law), due)
+    yield from visit_rows(scenario, _visits(mu, away, most_active(scenario), law), due)
 
 
 def _delays(scenario: Scenario) -> Values:
-    intervals = _intervals(scenario)
-    due = np.isfinite(intervals)
+    due, _, away = _due_pages(scenario)
     law, shares = present(access_law(scenario)), _frontier(scenario).policy.delay_quantiles
-    found = closed_network_delays(intervals[due], most_active(scenario), law, shares)
+    found = closed_network_delays(away, most_active(scenario), law, shares)
     return due_quantile_rows(scenario, "frontier_delay_quantile", shares, due, found)
 
 
 def _refresh_quantiles(scenario: Scenario) -> Values:
     """Quantiles of the time to refresh; with a robot for each page nobody waits."""
-    intervals = _intervals(scenario)
-    due = np.isfinite(intervals)
-    mu, away = accessed_pages(scenario).change_rates[due], intervals[due]
+    due, mu, away = _due_pages(scenario)
     law, robots = present(access_law(scenario)), most_active(scenario)
     if robots >= len(mu):
         unseen = unseen_alone(mu, away, law)
