@@ -54,7 +54,7 @@ def cost(scenario: Scenario) -> float:
     """Weighted obsolescence as a share of the weights, by the exact method."""
     method = exact_method(scenario)
     assert method is not None
-    assert scenario.pages is not None
+    assert scenario.model.pages is not None
     weights = scenario.model.pages.weights
     return float(weights @ method.rates(scenario) / weights.sum())
 
@@ -66,7 +66,7 @@ def indexed_at_once(robots: int) -> float:
 
 
 def _pages(scenario: Scenario) -> tuple[Array, Array]:
-    assert scenario.pages is not None
+    assert scenario.model.pages is not None
     mu = scenario.model.pages.change_rates
     return mu, mu / mu.sum()
 
@@ -95,7 +95,7 @@ def best_number(weights: str | Sequence[float]) -> int:
     """The best number of robots for weights, with the frequencies best without a buffer."""
     prices = {"pages.weights": weights, "costs.staleness": 1.0}
     scenario = example(12, 21, **prices)
-    assert scenario.pages is not None
+    assert scenario.model.pages is not None
     mu = scenario.model.pages.change_rates
     c = scenario.model.pages.weights
     shares = best_random_shares(mu, c, Exponential(mean=1.0)).tolist()

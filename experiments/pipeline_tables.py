@@ -108,7 +108,7 @@ def cost(scenario: Scenario) -> float:
     """Weighted obsolescence as a share of the weights, by the exact method."""
     method = exact_method(scenario)
     assert method is not None
-    assert scenario.pages is not None
+    assert scenario.model.pages is not None
     weights = scenario.model.pages.weights
     return float(weights @ method.rates(scenario) / weights.sum())
 

@@ -95,7 +95,7 @@ def cost_and_bound(scenario: Scenario) -> tuple[float, float]:
         for each in predict(scenario)[0]
         if (each.measure, each.kind) == ("weighted_obsolescence", "exact")
     ]
-    assert scenario.pages is not None
+    assert scenario.model.pages is not None
     rates = scenario.model.pages.change_rates
     weights = scenario.model.pages.weights
     return cost, schedule_bound(rates, weights, law_between_accesses(scenario))

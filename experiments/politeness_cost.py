@@ -88,7 +88,7 @@ def bound_of(scenario: Scenario) -> float:
     """Of all schedules in the long run, with the spacing or without."""
     known = predict(scenario)[0]
     in_time = [p.value for p in known if p.source == "coffman1998 (7) in time"]
-    assert scenario.pages is not None
+    assert scenario.model.pages is not None
     rates = scenario.model.pages.change_rates
     weights = scenario.model.pages.weights
     own = schedule_bound(rates, weights, law_between_accesses(scenario))
