@@ -9,7 +9,6 @@ from typing import Any
 
 from crawlsim.own_files import claim, writing
 from scenarios import Scenario, ScenarioError
-from scenarios.page_data import page_names
 from sim.page_spool import PageSpool, page_table
 
 ENDING = ".parquet"
@@ -29,7 +28,7 @@ def claim_table(
     target = Path(path)
     if target.suffix != ENDING:
         raise ScenarioError(option, str(path), f"must end in {ENDING}")
-    if scenario.pages is None:
+    if scenario.model.pages is None:
         raise ScenarioError(option, str(path), f"{scenario.name} has no [pages]")
     try:
         import pyarrow.parquet  # noqa: F401  # whether it is there
@@ -64,7 +63,7 @@ def _write(path: Path, spool: PageSpool, scenario: Scenario) -> None:
     import pyarrow
     from pyarrow.parquet import ParquetWriter
 
-    names = None if scenario.pages is None else page_names(scenario.pages)
+    names = None if scenario.model.pages is None else scenario.model.pages.names
     file: Any = None
     try:
         for columns in page_table(spool, scenario):

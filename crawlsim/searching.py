@@ -254,10 +254,10 @@ def _advice(scenario: Scenario, target: str) -> Iterator[str]:
             "decisions of your own are compared by "
             "crawlsim sweep FILE --vary KEY=VALUE,… --minimise MEASURE"
         )
-    elif scenario.buffer is None and scenario.pages is not None:
+    elif scenario.buffer is None and scenario.model.pages is not None:
         yield "how often to access each page is found by --target frequencies"
     elif scenario.buffer is not None and not scenario.costs.model_fields_set:
-        priced = "staleness=1" if scenario.pages else "loss=1 --set costs.starvation=1"
+        priced = "staleness=1" if scenario.model.pages else "loss=1 --set costs.starvation=1"
         yield f"try it with prices, such as --set costs.{priced}"
 
 

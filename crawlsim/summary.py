@@ -12,11 +12,9 @@ from scenarios import Results, Scenario
 from scenarios.activation import Free, Levels, Static, Switching, Threshold
 from scenarios.fleet import numbers_by_class
 from scenarios.measures import PAGE_MEASURES, Subject
-from scenarios.page_data import page_names, page_weights
 from scenarios.page_groups import finds_worst
 from scenarios.sections import PageSize
 from scenarios.text import counted, shortened, units, visible
-from scenarios.timeline import end_of_interventions
 
 if TYPE_CHECKING:
     from analytic import Comparison, NotApplicable
@@ -99,7 +97,7 @@ def alike(
 
 def page_of(scenario: Scenario) -> PageName | None:
     """From a measure and its subject to the name of the page; None where pages have none."""
-    names = None if scenario.pages is None else page_names(scenario.pages)
+    names = None if scenario.model.pages is None else scenario.model.pages.names
     if names is None:
         return None
 
@@ -141,9 +139,9 @@ def worst_pages(
     list of (page, obsolescence rate)
         The largest products of weight and rate first, equal ones in their order.
     """
-    if scenario.pages is None:
+    if scenario.model.pages is None:
         return []
-    weights = page_weights(scenario.pages)
+    weights = scenario.model.pages.weights
     found = [(page, rate) for page, rate in rates if not math.isnan(rate)]
     products = [weights[page] * rate for page, rate in found]
     order = np.argsort(-np.array(products), kind="stable")[:count]
@@ -235,7 +233,7 @@ def _frontier_lines(scenario: Scenario, value: Value) -> Iterator[str]:
 
 def _catching_up_lines(scenario: Scenario, results: Results) -> Iterator[str]:
     """Why there is no mean time to catch up, where interventions end, and what is known of it."""
-    frontier, ended = scenario.model.frontier, end_of_interventions(scenario)
+    frontier, ended = scenario.model.frontier, scenario.model.timeline.end
     if frontier is None or ended is None:
         return
     if frontier.policy.caught_up is None:
@@ -365,11 +363,11 @@ def _doubt(scenario: Scenario, load: float) -> str:
 
 def _stale(scenario: Scenario, value: Value) -> float:
     """Share of the answers, or of the pages by weight, that are out of date."""
-    if scenario.pages is None:
+    if scenario.model.pages is None:
         return math.nan
     if scenario.clients is not None:
         return value("stale_answer_probability")
-    weight = float(page_weights(scenario.pages).sum())
+    weight = float(scenario.model.pages.weights.sum())
     return value("weighted_obsolescence") / weight if weight else math.nan
 
 

@@ -21,8 +21,9 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from analytic import FORMULAS
-from crawlsim.report.drawing import SIMULATED, THEORY, by_decades, dress, legend_above, name_ends
+from crawlsim.report.drawing import SIMULATED, THEORY, by_decades, dress, legend_above
 from crawlsim.report.words import with_unit
+from experiments.names_of_lines import name_ends
 from experiments.theory_points import PROBES, knobs_of, points_of, predicted_at, scenario_of
 
 FEWEST = 3

@@ -18,7 +18,6 @@ from analytic.pipeline.independence import thinned_randomized
 from scenarios import Scenario, load
 from scenarios.arrays import Array
 from scenarios.laws import Exponential
-from scenarios.page_data import change_rates, page_weights
 
 ROBOTS = (3, 5, 6, 7, 8, 9, 10, 12, 16)
 PLACES = (6, 21, 101)
@@ -55,8 +54,8 @@ def cost(scenario: Scenario) -> float:
     """Weighted obsolescence as a share of the weights, by the exact method."""
     method = exact_method(scenario)
     assert method is not None
-    assert scenario.pages is not None
-    weights = page_weights(scenario.pages)
+    assert scenario.model.pages is not None
+    weights = scenario.model.pages.weights
     return float(weights @ method.rates(scenario) / weights.sum())
 
 
@@ -67,8 +66,8 @@ def indexed_at_once(robots: int) -> float:
 
 
 def _pages(scenario: Scenario) -> tuple[Array, Array]:
-    assert scenario.pages is not None
-    mu = change_rates(scenario.pages)
+    assert scenario.model.pages is not None
+    mu = scenario.model.pages.change_rates
     return mu, mu / mu.sum()
 
 
@@ -96,9 +95,9 @@ def best_number(weights: str | Sequence[float]) -> int:
     """The best number of robots for weights, with the frequencies best without a buffer."""
     prices = {"pages.weights": weights, "costs.staleness": 1.0}
     scenario = example(12, 21, **prices)
-    assert scenario.pages is not None
-    mu = change_rates(scenario.pages)
-    c = page_weights(scenario.pages)
+    assert scenario.model.pages is not None
+    mu = scenario.model.pages.change_rates
+    c = scenario.model.pages.weights
     shares = best_random_shares(mu, c, Exponential(mean=1.0)).tolist()
     found = optimize(scenario.with_("robots.accessing.frequencies", shares), "static")
     return int(found.decision["robots"])

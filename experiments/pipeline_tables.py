@@ -16,7 +16,6 @@ from analytic.pipeline.independence import thinned_randomized
 from scenarios import Scenario, load
 from scenarios.arrays import Array
 from scenarios.laws import Exponential
-from scenarios.page_data import page_weights
 
 PLACES = 6
 SERVICE = 1.0
@@ -109,8 +108,8 @@ def cost(scenario: Scenario) -> float:
     """Weighted obsolescence as a share of the weights, by the exact method."""
     method = exact_method(scenario)
     assert method is not None
-    assert scenario.pages is not None
-    weights = page_weights(scenario.pages)
+    assert scenario.model.pages is not None
+    weights = scenario.model.pages.weights
     return float(weights @ method.rates(scenario) / weights.sum())
 
 

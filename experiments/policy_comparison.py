@@ -30,7 +30,6 @@ from crawlsim.report.drawing import dress, legend_above
 from scenarios import Scenario, scenario_from
 from scenarios.accessing.whittle import Whittle
 from scenarios.laws import Deterministic, Distribution, Exponential, Hyperexponential
-from scenarios.page_data import change_rates, page_weights
 
 POLICIES: dict[str, dict[str, Any]] = {
     "whittle": {"policy": "whittle"},
@@ -96,9 +95,9 @@ def cost_and_bound(scenario: Scenario) -> tuple[float, float]:
         for each in predict(scenario)[0]
         if (each.measure, each.kind) == ("weighted_obsolescence", "exact")
     ]
-    assert scenario.pages is not None
-    rates = change_rates(scenario.pages)
-    weights = page_weights(scenario.pages)
+    assert scenario.model.pages is not None
+    rates = scenario.model.pages.change_rates
+    weights = scenario.model.pages.weights
     return cost, schedule_bound(rates, weights, law_between_accesses(scenario))
 
 

@@ -23,7 +23,6 @@ from analytic.index.page_conditions import law_between_accesses
 from analytic.page_refresh import schedule_bound
 from crawlsim.report.drawing import dress
 from scenarios import Scenario, scenario_from
-from scenarios.page_data import change_rates, page_weights
 
 LAWS: dict[str, dict[str, Any]] = {
     "constant": {"deterministic": {"value": 1.0}},
@@ -89,9 +88,9 @@ def bound_of(scenario: Scenario) -> float:
     """Of all schedules in the long run, with the spacing or without."""
     known = predict(scenario)[0]
     in_time = [p.value for p in known if p.source == "coffman1998 (7) in time"]
-    assert scenario.pages is not None
-    rates = change_rates(scenario.pages)
-    weights = page_weights(scenario.pages)
+    assert scenario.model.pages is not None
+    rates = scenario.model.pages.change_rates
+    weights = scenario.model.pages.weights
     own = schedule_bound(rates, weights, law_between_accesses(scenario))
     return in_time[0] if in_time else own
 

@@ -26,7 +26,7 @@ from scenarios.errors import refused
 from scenarios.fleet import access_times, numbers_by_class, priced_alone
 from scenarios.laws import Exponential, Law
 from scenarios.measures import MEASURES
-from scenarios.page_data import page_service_times
+from scenarios.page_data import PageData, page_service_times
 from scenarios.probing import check_probing
 from scenarios.processes import gap_law
 from scenarios.sections import Buffer, PageSize, Robots, System, Zipf
@@ -258,7 +258,7 @@ def _pages_have_service_times(scenario: System) -> None:
         raise refused("needs [pages]", key=key)
     if pages.sizes is None:
         raise refused(f"is missing; {key} needs it", key="pages.sizes")
-    times = page_service_times(service, pages)
+    times = page_service_times(service, PageData(pages))
     outside = (times < SMALLEST) | (times > LARGEST)
     if outside.any():
         page = int(outside.argmax())

@@ -123,7 +123,7 @@ def _sojourns(measure: str, scenario: Scenario, moment: int) -> Iterator[Infinit
 def _ages(scenario: Scenario, least: float) -> Iterator[Infinite]:
     """Ages, where the sum of the tail indices less 1 is not above a number."""
     buffer = scenario.buffer
-    if scenario.pages is None:
+    if scenario.model.pages is None:
         return
     if buffer is not None:
         served = [_tail(buffer.service)] * buffer.servers

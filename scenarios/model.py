@@ -1,4 +1,4 @@
-"""Robots and queue of a scenario, decoded once, as both sides read them.
+"""Pages, robots and queue of a scenario, decoded once, as both sides read them.
 
 The file says some things in words, and leaves some out; here each is a small frozen class that says
 what it means, so that whoever asks for it cannot forget a case. What follows from it, a draw or a
@@ -22,6 +22,7 @@ from scenarios.deliveries import Deliveries
 from scenarios.environment import Environment
 from scenarios.fleet import access_times, order_of_activation
 from scenarios.laws import Distribution
+from scenarios.page_data import PageData
 from scenarios.processes import Map, Mmpp, gap_law
 from scenarios.rates import RateForm
 from scenarios.sections import (
@@ -36,7 +37,7 @@ from scenarios.sections import (
     System,
     Times,
 )
-from scenarios.timeline import Piece, pieces
+from scenarios.timeline import Timeline
 
 Part = TypeVar("Part")
 
@@ -67,7 +68,9 @@ Patience: TypeAlias = Never | OnChange | Distribution
 class ServiceOrder(Enum):
     """Which waiting page is served next, by its word in the file.
 
-    Whoever asks says what each member means to him, and refuses what he does not know.
+    Whoever asks says what each member means to him, and refuses what he does not know: both engines
+    in `next_in_line` of `sim/rules.py`, the formulas in that of `analytic/indexing_queue/chain.py`
+    and in `analytic/index/conditions.py`. CONTRIBUTING.md says how a member is added.
     """
 
     OLDEST_FIRST = "fifo"
@@ -403,6 +406,8 @@ class Model:
 
     Attributes
     ----------
+    pages : PageData or None
+        Change rates, weights, hosts, sizes, names, signals: what the file says of each page.
     fleet : Fleet or None
     accessing : Accessing or None
         Which page the robots access next.
@@ -420,10 +425,11 @@ class Model:
         Queries of the clients per unit time.
     monitor : Monitor or None
         Of sources that are probed.
-    timeline : tuple of Piece
+    timeline : Timeline
         The run from its start to its horizon, in pieces of constant settings.
     """
 
+    pages: PageData | None
     fleet: Fleet | None
     accessing: Accessing | None
     frontier: Frontier | None
@@ -433,7 +439,7 @@ class Model:
     traffic: Traffic | None
     query_rate: float | None
     monitor: Monitor | None
-    timeline: tuple[Piece, ...]
+    timeline: Timeline
 
     @property
     def sequence(self) -> InSequence | None:
@@ -454,6 +460,7 @@ class Model:
 def model_of(system: System) -> Model:
     """The sections of a scenario, decoded; `Scenario.model` keeps it."""
     return Model(
+        pages=None if system.pages is None else PageData(system.pages),
         fleet=None if system.robots is None else fleet_under(system.robots, system.activation),
         accessing=None if system.robots is None else system.robots.accessing,
         frontier=None if system.robots is None else _frontier(system.robots.accessing),
@@ -463,7 +470,7 @@ def model_of(system: System) -> Model:
         traffic=None if system.servers is None else _traffic(system.servers),
         query_rate=None if system.clients is None else system.clients.query_rate,
         monitor=None if system.probing is None else _monitor(system.probing, system),
-        timeline=pieces(system, 0.0, system.run.horizon),
+        timeline=Timeline(system.interventions, system.run.horizon),
     )
 
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from scenarios.accessing.policy import Indices
 from scenarios.arrays import Array
-from scenarios.page_data import change_rates, page_hosts, page_weights
-from scenarios.sections import Pages
+from scenarios.page_data import PageData
 
 if TYPE_CHECKING:
     from scenarios.scenario import Scenario
@@ -60,24 +59,24 @@ def blocks_of(count: int) -> Iterator[slice]:
 
 def only_sums(scenario: Scenario) -> bool:
     """Whether there are so many pages that sums are kept in place of a row for each."""
-    return scenario.pages is not None and scenario.pages.count > scenario.run.page_rows
+    return scenario.model.pages is not None and scenario.model.pages.count > scenario.run.page_rows
 
 
 def finds_worst(scenario: Scenario) -> bool:
     """Whether sums over the replications are kept of each page, which show the worst ones."""
-    return scenario.pages is not None and scenario.pages.count <= MOST_POOLED
+    return scenario.model.pages is not None and scenario.model.pages.count <= MOST_POOLED
 
 
 @lru_cache(maxsize=1)
-def groupings(pages: Pages) -> tuple[Grouping, ...]:
+def groupings(pages: PageData) -> tuple[Grouping, ...]:
     """The pages by change rate, in tenths, the slowest first; and by host, of up to 64 hosts.
 
     Pages of equal rates are never parted: where many are equal, some tenths are larger, and those
     that have no page are left out.
     """
     given = [Grouping(*_by_rate(pages))]
-    if pages.hosts is not None and pages.host_count <= _MOST_HOSTS:
-        hosts = page_hosts(pages).astype(np.uint8)
+    if 0 < pages.host_count <= _MOST_HOSTS:
+        hosts = pages.hosts.astype(np.uint8)
         given.append(_without_empty([f"host {n}" for n in range(pages.host_count)], hosts))
     return tuple(given)
 
@@ -92,8 +91,8 @@ def is_tenth(subject: object) -> bool:
     return isinstance(subject, str) and subject.startswith(_TENTH)
 
 
-def _by_rate(pages: Pages) -> Grouping:
-    rates = change_rates(pages)
+def _by_rate(pages: PageData) -> Grouping:
+    rates = pages.change_rates
     last = [-(-part * len(rates) // _PARTS) - 1 for part in range(1, _PARTS)]
     edges = np.partition(rates, np.unique(last))[last]
     tenth = np.empty(len(rates), dtype=np.uint8)
@@ -109,19 +108,19 @@ def _without_empty(names: list[str], of_page: NDArray[np.unsignedinteger[Any]]) 
     return Grouping(tuple(names[n] for n in present), place[of_page])
 
 
-def group_names(pages: Pages) -> tuple[str, ...]:
+def group_names(pages: PageData) -> tuple[str, ...]:
     """Of all groupings, one after the other."""
     return tuple(name for grouping in groupings(pages) for name in grouping.names)
 
 
 @lru_cache(maxsize=1)
-def group_sizes(pages: Pages) -> Array:
+def group_sizes(pages: PageData) -> Array:
     """Number of pages in each group."""
     sizes = [np.bincount(each.of_page, minlength=len(each.names)) for each in groupings(pages)]
     return np.concatenate(sizes).astype(float)
 
 
-def largest_in_groups(pages: Pages, values: Array) -> Array:
+def largest_in_groups(pages: PageData, values: Array) -> Array:
     """The largest value of a page of each group, shape (groups,)."""
     largest = []
     for each in groupings(pages):
@@ -133,9 +132,9 @@ def largest_in_groups(pages: Pages, values: Array) -> Array:
 
 
 @lru_cache(maxsize=1)
-def followed_pages(pages: Pages) -> tuple[int, ...]:
+def followed_pages(pages: PageData) -> tuple[int, ...]:
     """The pages of the largest weight × change rate, the largest first; of equal ones the first."""
-    return tuple(largest_products(page_weights(pages), change_rates(pages), FOLLOWED).tolist())
+    return tuple(largest_products(pages.weights, pages.change_rates, FOLLOWED).tolist())
 
 
 def largest_products(one: Array, other: Array, count: int) -> Indices:

@@ -12,7 +12,7 @@ import numpy as np
 
 from scenarios.arrays import Array
 from scenarios.interventions import FACTORS, Intervention
-from scenarios.sections import Run, System
+from scenarios.sections import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +41,54 @@ class Piece:
         return replace(other, begin=self.begin, end=self.end) == self
 
 
-def end_of_interventions(scenario: System) -> float | None:
-    """When the last intervention ends; None where there is none, or one goes on or repeats."""
-    ends = [None if each.every else each.until for each in scenario.interventions]
-    return None if None in ends else max((end for end in ends if end is not None), default=None)
+@dataclass(frozen=True)
+class Timeline:
+    """What interventions make of a run, from its start to its horizon.
 
-
-def pieces(scenario: System, start: float, end: float) -> tuple[Piece, ...]:
-    """Consecutive pieces that cover (start, end], neighbours with the same settings joined.
-
-    A change at a time comes after every other event at that time, so that each piece holds its
-    end, and not its beginning.
-
-    Parameters
+    Attributes
     ----------
-    scenario : Scenario
-    start, end : float
+    interventions : tuple of Intervention
+        As the file gives them.
+    horizon : float
     """
-    return _pieces(scenario.interventions, start, end)
+
+    interventions: tuple[Intervention, ...]
+    horizon: float
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The pieces of the run."""
+        return self.between(0.0, self.horizon)
+
+    def between(self, start: float, end: float) -> tuple[Piece, ...]:
+        """Consecutive pieces that cover (start, end], neighbours with the same settings joined.
+
+        A change at a time comes after every other event at that time, so that each piece holds its
+        end, and not its beginning.
+        """
+        return _pieces(self.interventions, start, end)
+
+    @property
+    def begins(self) -> tuple[float, ...]:
+        """When each intervention begins for the first time."""
+        return tuple(each.at for each in self.interventions)
+
+    @property
+    def periods(self) -> tuple[float | None, ...]:
+        """After how long each intervention repeats; None where it does not."""
+        return tuple(each.every for each in self.interventions)
+
+    @property
+    def last_change(self) -> float | None:
+        """When the last intervention begins or ends; None where there is none, or one repeats."""
+        if any(self.periods):
+            return None
+        return max((each.until or each.at for each in self.interventions), default=None)
+
+    @property
+    def end(self) -> float | None:
+        """When the last intervention ends; None where there is none, or one goes on or repeats."""
+        return self.last_change if all(each.until for each in self.interventions) else None
 
 
 @lru_cache(maxsize=8)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.page_data import page_weights
 from sim import rules
 from sim.buffer import Buffer
 from sim.clients import Clients
@@ -54,7 +53,7 @@ class Course:
         self._frontier = frontier
         times = times_to_observe(scenario)
         self._times = times.tolist()
-        self._weights = page_weights(scenario.pages).tolist() if scenario.pages else []
+        self._weights = scenario.model.pages.weights.tolist() if scenario.model.pages else []
         self._followed = pages_followed(scenario, times)
         self._seen = self._totals()
         self._counted = np.zeros(len(self._seen), dtype=np.int64)

@@ -31,19 +31,13 @@ from scenarios.model import (
     Traffic,
     present,
 )
-from scenarios.page_data import (
-    change_rates,
-    due_intervals,
-    due_levels,
-    page_signals,
-    page_weights,
-)
+from scenarios.page_data import PageData, due_intervals, due_levels
 from scenarios.page_groups import only_sums
-from scenarios.sections import Pages, Servers
+from scenarios.sections import Servers
 from scenarios.service_phases import seen_phases
 from scenarios.signals import SignalRates
 from scenarios.spacing_cost import Fading, Geometric, Power, Table
-from scenarios.timeline import end_of_interventions, observation_times
+from scenarios.timeline import observation_times
 from sim import rules
 from sim.laws import draws_and_mean
 from sim.speeds import end_of_work, speed_over_time
@@ -108,7 +102,7 @@ def due_rules(scenario: Scenario) -> DueRules:
     frontier = present(scenario.model.frontier)
     failing = present(scenario.model.fleet).failing or Failing(0.0, 0)
     backoff = failing.backoff or Backoff(0.0, 1.0, math.inf)
-    ended, caught_up = end_of_interventions(scenario), frontier.policy.caught_up
+    ended, caught_up = scenario.model.timeline.end, frontier.policy.caught_up
     asked = ended is not None and caught_up is not None
     return DueRules(
         order=_code_of(frontier.order, "robots.accessing.order", _FRONTIER),
@@ -151,9 +145,9 @@ class DueLevels(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def levels_of(policy: Due, pages: Pages) -> DueLevels:
+def levels_of(policy: Due, pages: PageData) -> DueLevels:
     """Those of a policy by which pages fall due at levels."""
-    rates = page_signals(pages)
+    rates = pages.signals
     given = due_levels(policy, pages)
     worth = worth_of_signals(rates)
     # Age tells nothing of a page that never changes, nor do signals; it is due at its age all the
@@ -167,9 +161,9 @@ def levels_of(policy: Due, pages: Pages) -> DueLevels:
     return DueLevels(hazard, worth, silent + rates.true, silent, delay)
 
 
-def mean_delay_of_signals(pages: Pages) -> float:
+def mean_delay_of_signals(pages: PageData) -> float:
     """Mean time until a signal is heard, of pages that have signals."""
-    delay = present(pages.signals).delay
+    delay = pages.signal_delay
     return draws_and_mean(delay)[1] if delay is not None else 0.0
 
 
@@ -190,7 +184,7 @@ def first_signals(scenario: Scenario, stream: np.random.Generator) -> tuple[Arra
     stream : Generator
         The stream "signal", from which both are drawn, page by page.
     """
-    means = np.column_stack(means_of_signals(page_signals(present(scenario.pages))))
+    means = np.column_stack(means_of_signals(present(scenario.model.pages).signals))
     first = np.full(means.shape, np.inf)
     sent = np.isfinite(means)
     first[sent] = stream.standard_exponential(int(sent.sum())) * means[sent]
@@ -209,8 +203,8 @@ def worth_of_signals(rates: SignalRates) -> Array:
 
 def silent_rates(scenario: Scenario) -> Array:
     """Rates of the changes of which robots hear no signal, shape (pages,)."""
-    pages = present(scenario.pages)
-    return page_signals(pages).silent if scenario.model.hearing else change_rates(pages)
+    pages = present(scenario.model.pages)
+    return pages.signals.silent if scenario.model.hearing else pages.change_rates
 
 
 def mean_gap(scenario: Scenario) -> float:
@@ -222,7 +216,7 @@ def mean_gap(scenario: Scenario) -> float:
     return 1.0 / rate if rate > 0 else 1.0
 
 
-def due_after(policy: Due, pages: Pages) -> Array:
+def due_after(policy: Due, pages: PageData) -> Array:
     """How long after its last delivery each page is due, if no signal comes, shape (pages,)."""
     if policy.levels is None:
         return due_intervals(policy, pages)
@@ -241,7 +235,7 @@ def first_due(scenario: Scenario, stream: np.random.Generator) -> Array:
         The stream "due", from which one number is drawn for each page.
     """
     frontier = present(scenario.model.frontier)
-    intervals = due_after(frontier.policy, present(scenario.pages))
+    intervals = due_after(frontier.policy, present(scenario.model.pages))
     parts = stream.random(len(intervals)) if frontier.is_spread else np.zeros(len(intervals))
     return np.where(np.isinf(intervals), np.inf, parts * np.minimum(intervals, LARGEST))
 
@@ -256,7 +250,7 @@ def begin_of_ages(scenario: Scenario, first: Array) -> Array:
     first : ndarray of float, shape (pages,)
         When each is due for the first time by its age, as `first_due` says.
     """
-    after = due_after(present(scenario.model.frontier).policy, present(scenario.pages))
+    after = due_after(present(scenario.model.frontier).policy, present(scenario.model.pages))
     by_age = np.isfinite(after) & np.isfinite(first)
     return np.where(by_age, first, 0.0) - np.where(by_age, after, 0.0)
 
@@ -277,12 +271,12 @@ def first_commit(commits: Commits, stream: np.random.Generator) -> float:
 
 def pages_of_frontier(scenario: Scenario) -> int:
     """Number of pages whose own delays are kept; none where only sums of pages are."""
-    return 0 if only_sums(scenario) else present(scenario.pages).count
+    return 0 if only_sums(scenario) else present(scenario.model.pages).count
 
 
 def keeps_refresh_times(scenario: Scenario) -> bool:
     """Whether the times until changes are searchable are kept, for quantiles of them."""
-    return scenario.pages is not None and bool(scenario.pages.refresh_quantiles)
+    return scenario.model.pages is not None and bool(scenario.model.pages.refresh_quantiles)
 
 
 def keeps_delays(scenario: Scenario) -> bool:
@@ -441,7 +435,7 @@ def over_time(scenario: Scenario, effect: str) -> tuple[list[float], list[Any]]:
     """When each setting of one effect of interventions begins, the first at 0, and what it is."""
     begins: list[float] = []
     values: list[Any] = []
-    for piece in scenario.model.timeline:
+    for piece in scenario.model.timeline.pieces:
         value = getattr(piece, effect)
         if not values or value != values[-1]:
             begins.append(piece.begin)
@@ -533,13 +527,13 @@ def joint_events(mode: Any) -> list[tuple[float, ...]]:
 
 def pages_followed(scenario: Scenario, times: Array) -> int:
     """Number of pages that are followed one by one; none where only sums of pages are kept."""
-    count = 0 if scenario.pages is None or only_sums(scenario) else scenario.pages.count
+    count = 0 if scenario.model.pages is None or only_sums(scenario) else scenario.model.pages.count
     return count if count * len(times) <= MOST_FOLLOWED else 0
 
 
 @lru_cache(maxsize=1)
-def query_sums(pages: Pages) -> tuple[float, ...]:
+def query_sums(pages: PageData) -> tuple[float, ...]:
     """Cumulative probabilities of the pages in a query."""
-    weights = page_weights(pages).tolist()
+    weights = pages.weights.tolist()
     total = sum(weights)
     return rules.cumulative([weight / total for weight in weights])

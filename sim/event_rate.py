@@ -11,7 +11,6 @@ from scenarios import Scenario, ScenarioError
 from scenarios.activation import Switching
 from scenarios.deliveries import modes_of
 from scenarios.model import Gaps, present
-from scenarios.page_data import page_signals
 from scenarios.processes import gap_law
 from scenarios.rates import PiecewiseConstant
 from sim.draws import map_tables, stationary_phases
@@ -142,11 +141,11 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
 
 def _falling_due(scenario: Scenario, access: Gaps) -> float:
     """The most pages that fall due per unit time; inf where robots never rest."""
-    if scenario.model.frontier is None or scenario.pages is None:
+    if scenario.model.frontier is None or scenario.model.pages is None:
         return np.inf
     law = gap_law(access)
     shortest = 0.0 if law is None else draws_and_mean(law)[1]
-    intervals = due_after(scenario.model.frontier.policy, scenario.pages)
+    intervals = due_after(scenario.model.frontier.policy, scenario.model.pages)
     with np.errstate(divide="ignore"):
         by_age = float((1.0 / (intervals + shortest)).sum())
     return by_age + (_signals(scenario) if scenario.model.hearing else 0.0)
@@ -154,7 +153,7 @@ def _falling_due(scenario: Scenario, access: Gaps) -> float:
 
 def _signals(scenario: Scenario) -> float:
     """Signals per unit time, of pages that have some."""
-    return float(page_signals(present(scenario.pages)).heard.sum())
+    return float(present(scenario.model.pages).signals.heard.sum())
 
 
 def _births(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:
@@ -165,7 +164,7 @@ def _births(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]
 
 def _progress(scenario: Scenario, effect: str) -> float:
     """Integral of a factor of interventions up to the horizon."""
-    every = scenario.model.timeline
+    every = scenario.model.timeline.pieces
     return float(sum(getattr(each, effect) * (each.end - each.begin) for each in every))
 
 

@@ -13,8 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from scenarios.accessing.policy import InSequence, Periodic, Planned
-from scenarios.page_data import access_shares
-from scenarios.sections import Pages as PagesSection
+from scenarios.page_data import PageData, access_shares
 from sim.pages import Load, Pages
 
 _KEPT = 2**25
@@ -27,12 +26,12 @@ class SharedPlan:
     Parameters
     ----------
     policy : Planned
-    pages : Pages
+    pages : PageData
     kept : int
         Accesses up to which it is kept.
     """
 
-    def __init__(self, policy: Planned, pages: PagesSection, kept: int = _KEPT) -> None:
+    def __init__(self, policy: Planned, pages: PageData, kept: int = _KEPT) -> None:
         self._policy, self._shares = policy, access_shares(policy, pages)
         self._kept = kept
         self._lock = Lock()
@@ -69,19 +68,19 @@ class SharedPlan:
 
 
 @lru_cache(maxsize=1)
-def _shared(policy: Planned, pages: PagesSection) -> SharedPlan:
+def _shared(policy: Planned, pages: PageData) -> SharedPlan:
     return SharedPlan(policy, pages)
 
 
 def sequence_blocks(
-    policy: InSequence, pages: PagesSection, stream: np.random.Generator
+    policy: InSequence, pages: PageData, stream: np.random.Generator
 ) -> Iterator[Any]:
     """The pages to access, in blocks without end.
 
     Parameters
     ----------
     policy : InSequence
-    pages : Pages
+    pages : PageData
     stream : Generator
         The stream "accessing", for policies that draw.
     """

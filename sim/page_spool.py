@@ -15,8 +15,7 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, without_variance
 from scenarios.measures import MEASURES
-from scenarios.page_data import access_shares, change_rates, page_weights
-from scenarios.sections import Pages
+from scenarios.page_data import PageData, access_shares
 from sim.estimates.intervals import are_drawn, interval, is_regular, samples_of_pages
 from sim.estimates.jackknife import jackknife_error, t_quantile
 from sim.estimates.measures import single_pages
@@ -98,24 +97,26 @@ def page_table(spool: PageSpool, scenario: Scenario) -> Iterator[dict[str, Array
         With all replications of the scenario.
     scenario : Scenario
     """
-    section = scenario.pages
+    section = scenario.model.pages
     assert section is not None
     for some, totals in spool.blocks(section.count):
         columns = {
             "page": np.arange(some.start, some.stop),
-            "change_rate": change_rates(section)[some],
-            "weight": page_weights(section)[some],
+            "change_rate": section.change_rates[some],
+            "weight": section.weights[some],
         }
         yield columns | _estimates(totals, scenario, section, some)
 
 
-def _estimates(totals: Totals, scenario: Scenario, section: Pages, some: slice) -> dict[str, Array]:
+def _estimates(
+    totals: Totals, scenario: Scenario, section: PageData, some: slice
+) -> dict[str, Array]:
     together, left_out = totals.together(), totals.leave_one_out()
     policy = scenario.model.accessing
     samples = samples_of_pages(
         totals.parts["pages"]["deliveries"].sum(axis=0),
         totals.parts["page_sums"]["accesses"].sum(),
-        change_rates(section)[some],
+        section.change_rates[some],
         None if policy is None else access_shares(policy, section)[some],
         are_drawn(scenario),
     )

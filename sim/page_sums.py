@@ -16,9 +16,8 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.page_data import change_rates, page_weights
+from scenarios.page_data import PageData
 from scenarios.page_groups import SHARES, blocks_of, followed_pages, groupings, only_sums
-from scenarios.sections import Pages
 from sim.tally import PagesTally, PageSumsTally, Tally
 
 
@@ -30,11 +29,11 @@ def with_page_sums(tally: Tally, scenario: Scenario) -> Tally:
     tally : Tally
     scenario : Scenario
     """
-    if tally.pages is None or tally.page_sums is not None or scenario.pages is None:
+    if tally.pages is None or tally.page_sums is not None or scenario.model.pages is None:
         return tally
     pages = tally.pages
     ages = np.zeros(0) if tally.ages is None else tally.ages.age_time
-    weights = page_weights(scenario.pages)
+    weights = scenario.model.pages.weights
     whole = {
         "accesses": int(pages.deliveries.sum()),
         "weighted_stale_time": weighted_sum(pages.stale_time, weights),
@@ -45,7 +44,7 @@ def with_page_sums(tally: Tally, scenario: Scenario) -> Tally:
     none = dict.fromkeys((each.name for each in fields(PageSumsTally)), np.zeros(0))
     sums: dict[str, Any] = none | whole
     if only_sums(scenario):
-        sums |= _of_many(pages, ages, scenario.pages, tally.window)
+        sums |= _of_many(pages, ages, scenario.model.pages, tally.window)
     return replace(tally, page_sums=PageSumsTally(**sums))
 
 
@@ -58,9 +57,9 @@ _COUNTED = ("deliveries", "stale_time", "refreshes", "refresh_time")
 """What is summed of every page: attributes of a `PagesTally`."""
 
 
-def _of_many(pages: PagesTally, ages: Array, section: Pages, window: float) -> dict[str, Any]:
+def _of_many(pages: PagesTally, ages: Array, section: PageData, window: float) -> dict[str, Any]:
     """Groups, single pages, quantiles over all; of ages where there are any."""
-    weights = page_weights(section)
+    weights = section.weights
     unsettled = _unsettled(pages, section, window)
     counted = {name: getattr(pages, name) for name in _COUNTED}
     if len(ages):
@@ -84,9 +83,9 @@ def _of_many(pages: PagesTally, ages: Array, section: Pages, window: float) -> d
     return sums
 
 
-def _unsettled(pages: PagesTally, section: Pages, window: float) -> Array:
+def _unsettled(pages: PagesTally, section: PageData, window: float) -> Array:
     """Of each page 1 / (deliveries + expected changes); 0 where nothing happens."""
-    events = change_rates(section) * window
+    events = section.change_rates * window
     events += pages.deliveries
     unsettled: Array = np.divide(1.0, events, out=events, where=events > 0)
     return unsettled
@@ -102,12 +101,12 @@ def weighted_sum(values: Array, weights: Array) -> float:
     return math.fsum(float((values[some] * weights[some]).sum()) for some in blocks_of(len(values)))
 
 
-def sums_by_group(section: Pages, values: Any, weights: Array | None = None) -> Array:
+def sums_by_group(section: PageData, values: Any, weights: Array | None = None) -> Array:
     """The sums over the pages of each group, of all groupings one after the other.
 
     Parameters
     ----------
-    section : Pages
+    section : PageData
     values : ndarray, shape (pages,)
     weights : ndarray, shape (pages,), optional
     """

@@ -161,8 +161,8 @@ class Counted:
         self.pool: PagePool | None = None
         self._spool = spool
         self._has_rows = not only_sums(scenario)
-        if scenario.pages is not None and not self._has_rows and finds_worst(scenario):
-            self.pool = PagePool(scenario.pages)
+        if scenario.model.pages is not None and not self._has_rows and finds_worst(scenario):
+            self.pool = PagePool(scenario.model.pages)
 
     @property
     def wants_pages(self) -> bool:

@@ -15,15 +15,8 @@ from scenarios.interventions import FACTORS
 from scenarios.law_points import LawPoints
 from scenarios.laws import Distribution
 from scenarios.model import Queue, present
-from scenarios.page_data import (
-    host_spacings,
-    page_hosts,
-    page_priorities,
-    page_service_times,
-    page_signals,
-)
+from scenarios.page_data import PageData, host_spacings, page_service_times
 from scenarios.page_groups import only_sums
-from scenarios.sections import Pages as PagesSection
 from scenarios.sections import PageSize
 from sim import rules
 from sim.buffer import Buffer, BufferRules
@@ -241,7 +234,7 @@ class SearchEngine:
         return LawCounter(points, top=top_level(self._scenario))
 
     def _all_pages(self) -> Pages | None:
-        section = self._scenario.pages
+        section = self._scenario.model.pages
         if section is None:
             return None
         changes = self._stream("change"), self._ends["change_factor"]
@@ -259,7 +252,7 @@ class SearchEngine:
 
     def _all_signals(self) -> Signals | None:
         """The signals that the robots hear; None: they listen to none."""
-        hearing, section = self._scenario.model.hearing, self._scenario.pages
+        hearing, section = self._scenario.model.hearing, self._scenario.model.pages
         if hearing is None or section is None:
             return None
         from sim.signals import Signals
@@ -267,7 +260,7 @@ class SearchEngine:
         delay, own = hearing.delay, self._stream("signal")
         return Signals(
             self.clock,
-            means_of_signals(page_signals(section)),
+            means_of_signals(section.signals),
             first_signals(self._scenario, own),
             own,
             self._ends["change_factor"],
@@ -284,7 +277,7 @@ class SearchEngine:
         return lambda now: rules.next_commit(now, commits.interval, phase)
 
     def _all_changes(self) -> PageChanges | None:
-        section = self._scenario.pages
+        section = self._scenario.model.pages
         if section is None or self._pages is None or self._log_event is None:
             return None
         return PageChanges(
@@ -299,7 +292,7 @@ class SearchEngine:
 
     def _all_clients(self) -> Clients | None:
         rate = self._scenario.model.query_rate
-        pages = self._scenario.pages
+        pages = self._scenario.model.pages
         if rate is None or pages is None or self._pages is None:
             return None
         own = self._stream("query")
@@ -334,7 +327,7 @@ class SearchEngine:
         """Says when the indexing of a page ends: its length is drawn, or given by the page."""
         end = self._ends["service_speed"]
         if isinstance(service, PageSize):
-            times = page_service_times(service, present(self._scenario.pages)).tolist()
+            times = page_service_times(service, present(self._scenario.model.pages)).tolist()
             return lambda now, load: end(now, times[load.page])  # type: ignore[union-attr]  # where there are pages, each load is one
         drawn = self._end_of_service(service)
         return lambda now, _load: drawn(now)
@@ -349,7 +342,7 @@ class SearchEngine:
         return _drawn_end(end, sampler(law, own))
 
     def _page_source(self) -> PageSource:
-        section = self._scenario.pages
+        section = self._scenario.model.pages
         policy = self._scenario.model.accessing
         if section is None or self._pages is None or policy is None:
             return AnonymousPages()
@@ -399,14 +392,12 @@ class SearchEngine:
                 self._ends["robot_speed"],
             )
         times = self._access_ends()
-        section = self._scenario.pages
+        section = self._scenario.model.pages
         if self._scenario.model.frontier is not None and section is not None:
             return self._due_fleet(active_at, times, section, source)
         if robots.host_spacing is not None and section is not None:
             least = host_spacings(robots, section).tolist()
-            spacing = HostSpacing(
-                partial(source.next_page, 0.0), page_hosts(section).tolist(), least
-            )
+            spacing = HostSpacing(partial(source.next_page, 0.0), section.hosts.tolist(), least)
             return PoliteRobots(
                 self.clock, self._buffer, active_at, times, source, spacing, self._log_event
             )
@@ -418,7 +409,7 @@ class SearchEngine:
         self,
         active_at: list[int],
         times: dict[int, Callable[[float], float]],
-        section: PagesSection,
+        section: PageData,
         source: PageSource,
     ) -> Robots:
         """Robots that rest while no page is due."""
@@ -429,8 +420,8 @@ class SearchEngine:
         frontier = Frontier(
             given,
             intervals,
-            page_priorities(section).tolist(),
-            page_hosts(section).tolist() if spaced else [],
+            section.priorities.tolist(),
+            section.hosts.tolist() if spaced else [],
             host_spacings(self._section, section).tolist(),
             pages_of_frontier(self._scenario),
             horizon_octave(self._scenario) if keeps_delays(self._scenario) else None,

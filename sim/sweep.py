@@ -1,4 +1,7 @@
-"""The cells of a sweep: every combination of some entries of a scenario, and the rows of each."""
+"""The cells of a sweep: every combination of some entries of a scenario, and the rows of each.
+
+`crawlsim/cli/sweep_cells.py` keeps those that are done, and goes on with the others.
+"""
 
 from __future__ import annotations
 

@@ -100,14 +100,12 @@ def test_what_is_written_out_from_the_words_of_a_paper_uses_no_formula(name: str
 
 
 _DECODED = {
-    "pages": {"change_rates", "weights", "hosts", "sizes"},
     "robots": {"failure", "failure_probability", "access_time", "accessing"},
     "servers": {"arrivals", "discipline"},
 }
-"""Entries that `scenarios.model` and `scenarios.page_data` decode, by section."""
+"""Entries that `scenarios.model` decodes, by section."""
 
 _BASES = {
-    "pages": ("scenario.pages",),
     "robots": ("robots", "section", "each"),
     "servers": ("servers", "section", "servers_of(scenario)"),
 }
@@ -128,7 +126,7 @@ def _words_of_the_file(tree: ast.AST) -> set[str]:
     return words | {each.attr for each in whole if ast.unparse(each.value).endswith(_SCENARIOS)}
 
 
-_WHOLE = {"buffer", "clients", "source", "sources", "probing"}
+_WHOLE = {"pages", "buffer", "clients", "source", "sources", "probing", "interventions"}
 """Sections that are decoded as a whole."""
 
 _SCENARIOS = ("scenario", "system", "free", "asked")
@@ -141,6 +139,8 @@ def _only_asked_for(tree: ast.AST) -> Iterator[ast.expr]:
             yield node.left
         elif isinstance(node, ast.BoolOp):
             yield from node.values
+        elif isinstance(node, ast.UnaryOp):
+            yield node.operand
         elif isinstance(node, ast.If | ast.IfExp | ast.Assert):
             yield node.test
 
@@ -165,6 +165,7 @@ def test_both_sides_read_the_decoded_model(package: str) -> None:
         "scenario.clients.query_rate",
         "self._scenario.probing.policy",
         "len(scenario.sources)",
+        "[each.at for each in scenario.interventions]",
     ],
 )
 def test_a_word_of_the_file_is_found(line: str) -> None:

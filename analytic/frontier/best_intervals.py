@@ -24,7 +24,6 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic
 from scenarios.model import present
-from scenarios.page_data import page_names
 
 _ACCESSES = "accesses per unit time"
 _KEYS = ("robots.accessing.intervals", "robots.accessing.budget")
@@ -66,7 +65,7 @@ def optimal_intervals(scenario: Scenario) -> Optimum:
     best, kind = _worth(decided)
     cost = best["cost"]
     notes = ["access times are not exponential: the cost is near"] * (kind == "approximation")
-    notes += notes_on_unaccessed(mu, c, shares, page_names(present(scenario.pages)))
+    notes += notes_on_unaccessed(mu, c, shares, present(scenario.model.pages).names)
     if given is not None and 1.0 / given < time:
         notes.append(f"the robots can give {1.0 / time:.4g} accesses per unit time, at most")
     if cost is None:

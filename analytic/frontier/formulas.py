@@ -49,7 +49,6 @@ from scenarios.laws import Deterministic, Distribution
 from scenarios.model import Frontier, FrontierOrder, present
 from scenarios.page_data import due_intervals
 from scenarios.page_groups import only_sums
-from scenarios.timeline import end_of_interventions
 
 _MOST_APART = 1e8
 
@@ -69,7 +68,7 @@ def _frontier(scenario: Scenario) -> Frontier:
 
 
 def _intervals(scenario: Scenario) -> Array:
-    return due_intervals(_frontier(scenario).policy, present(scenario.pages))
+    return due_intervals(_frontier(scenario).policy, present(scenario.model.pages))
 
 
 def counted_from_delivery(scenario: Scenario) -> str | None:
@@ -94,8 +93,12 @@ def first_due_first(scenario: Scenario) -> str | None:
 @dependent
 def robot_for_each(scenario: Scenario) -> str | None:
     """There is a robot for each page."""
-    pages = int(np.isfinite(_intervals(scenario)).sum())
-    robots = most_active(scenario)
+    return robots_missing(scenario, _intervals(scenario))
+
+
+def robots_missing(scenario: Scenario, away: Array) -> str | None:
+    """That there are fewer robots than pages that are due after a finite time; None if not."""
+    pages, robots = int(np.isfinite(away).sum()), most_active(scenario)
     return None if robots >= pages else f"{robots} robots for {pages} pages, which may have to wait"
 
 
@@ -258,46 +261,59 @@ def _in_step(mu: Array, interval: float, robots: int, law: Deterministic) -> Vis
     return Visits(waits, rates, alone_obsolescence(mu, away, law))
 
 
-def _alone(scenario: Scenario) -> Values:
-    law = present(access_law(scenario))
+def _due_pages(scenario: Scenario) -> tuple[Array, Array, Array]:
+    """Which pages are ever due, and the change rates and intervals of those."""
     intervals = _intervals(scenario)
     due = np.isfinite(intervals)
-    mu, away = accessed_pages(scenario).change_rates[due], intervals[due]
-    rates = 1.0 / (away + mean_time(law))
-    visits = Visits(np.zeros(len(rates)), rates, alone_obsolescence(mu, away, law))
-    yield from visit_rows(scenario, visits, due)
+    return due, accessed_pages(scenario).change_rates[due], intervals[due]
+
+
+def _alone(scenario: Scenario) -> Values:
+    due, mu, away = _due_pages(scenario)
+    law = present(access_law(scenario))
+    return rows_at_once(scenario, due, away, alone_obsolescence(mu, away, law))
+
+
+def rows_at_once(scenario: Scenario, due: Array, away: Array, stale: Array) -> Values:
+    """What pages have that never wait: how they are out of date, and delays of 0.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    due : ndarray of bool, shape (pages,)
+        Which pages are ever due.
+    away, stale : ndarray, shape (due pages,)
+        Mean times from a delivery until a page is due, and obsolescence rates.
+    """
+    rates = 1.0 / (away + mean_time(present(access_law(scenario))))
+    yield from visit_rows(scenario, Visits(np.zeros(len(rates)), rates, stale), due)
     shares = _frontier(scenario).policy.delay_quantiles
-    at_once = np.zeros(len(shares)), np.zeros((len(mu), len(shares)))
+    at_once = np.zeros(len(shares)), np.zeros((len(rates), len(shares)))
     yield from due_quantile_rows(scenario, "frontier_delay_quantile", shares, due, at_once)
 
 
 def _waiting(scenario: Scenario) -> Values:
-    intervals = _intervals(scenario)
-    due = np.isfinite(intervals)
-    mu = accessed_pages(scenario).change_rates[due]
+    due, mu, away = _due_pages(scenario)
     law = present(access_law(scenario))
-    yield from visit_rows(scenario, _visits(mu, intervals[due], most_active(scenario), law), due)
+    yield from visit_rows(scenario, _visits(mu, away, most_active(scenario), law), due)
 
 
 def _delays(scenario: Scenario) -> Values:
-    intervals = _intervals(scenario)
-    due = np.isfinite(intervals)
+    due, _, away = _due_pages(scenario)
     law, shares = present(access_law(scenario)), _frontier(scenario).policy.delay_quantiles
-    found = closed_network_delays(intervals[due], most_active(scenario), law, shares)
+    found = closed_network_delays(away, most_active(scenario), law, shares)
     return due_quantile_rows(scenario, "frontier_delay_quantile", shares, due, found)
 
 
 def _refresh_quantiles(scenario: Scenario) -> Values:
     """Quantiles of the time to refresh; with a robot for each page nobody waits."""
-    intervals = _intervals(scenario)
-    due = np.isfinite(intervals)
-    mu, away = accessed_pages(scenario).change_rates[due], intervals[due]
+    due, mu, away = _due_pages(scenario)
     law, robots = present(access_law(scenario)), most_active(scenario)
     if robots >= len(mu):
         unseen = unseen_alone(mu, away, law)
     else:
         unseen = unseen_in_network(mu, away, robots, mean_time(law))
-    shares = present(scenario.pages).refresh_quantiles
+    shares = present(scenario.model.pages).refresh_quantiles
     found = quantiles(unseen, len(mu), shares)
     return due_quantile_rows(scenario, "time_to_refresh_quantile", shares, due, found)
 
@@ -406,13 +422,13 @@ def interventions_end(scenario: Scenario) -> str | None:
     """There are interventions, all of which end."""
     if not scenario.interventions:
         return "there are no [[interventions]]"
-    ended = end_of_interventions(scenario) is not None
+    ended = scenario.model.timeline.end is not None
     return None if ended else "an intervention repeats, or never ends"
 
 
 def before_the_horizon(scenario: Scenario) -> str | None:
     """They end before the horizon."""
-    ended = end_of_interventions(scenario)
+    ended = scenario.model.timeline.end
     late = ended is not None and ended >= scenario.run.horizon
     return "the last intervention ends after the horizon" if late else None
 
@@ -455,7 +471,7 @@ def with_caught_up(scenario: Scenario) -> Scenario:
     """
     frontier = scenario.model.frontier
     asked = frontier is not None and frontier.policy.caught_up is None
-    if not asked or end_of_interventions(scenario) is None:
+    if not asked or scenario.model.timeline.end is None:
         return scenario
     enough = caught_up_of(scenario)
     return scenario if enough is None else scenario.with_("robots.accessing.caught_up", enough)
@@ -485,16 +501,15 @@ def _catching_up(scenario: Scenario) -> Values:
     mean = mean_time(present(access_law(scenario)))
     robots = most_active(scenario)
     timeline = scenario.model.timeline
-    first = min(each.at for each in scenario.interventions)
-    changed = [piece for piece in timeline if piece.end > first]
+    first = min(timeline.begins)
+    changed = [piece for piece in timeline.pieces if piece.end > first]
     active = [min(robots, robots if each.robots is None else each.robots) for each in changed]
     capacities = [
         piece.robot_speed * number / mean for piece, number in zip(changed, active, strict=True)
     ]
     released = np.maximum(np.diff([robots, *active]), 0).tolist()
-    ended = present(end_of_interventions(scenario))
     begins = [max(piece.begin, first) for piece in changed]
-    outage = Outage(begins, capacities, released, robots / mean, ended)
+    outage = Outage(begins, capacities, released, robots / mean, present(timeline.end))
     enough = present(caught_up_of(scenario))
     yield "catch_up_time", None, catch_up_time(kinds, counts, mean, outage, enough)
 

@@ -24,10 +24,9 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.measures import Subject
 from scenarios.model import present
-from scenarios.page_data import change_rates, page_weights
+from scenarios.page_data import PageData
 from scenarios.page_groups import groupings
 from scenarios.processes import Map, Mmpp
-from scenarios.sections import Pages
 
 _NOT_OVER_TIME = "beside commits of the index it is known in the long run only"
 _IN_STEP = (
@@ -61,7 +60,7 @@ def searchable_at_once(scenario: Scenario) -> str | None:
 
 def without_commits(scenario: Scenario) -> Scenario:
     """The system without commits whose weighted obsolescence is less by `staleness_of_commits`."""
-    return _without(scenario, page_weights(present(scenario.pages)) * _unchanged(scenario))
+    return _without(scenario, present(scenario.model.pages).weights * _unchanged(scenario))
 
 
 def alike_when_unchanged(scenario: Scenario) -> Scenario:
@@ -71,7 +70,7 @@ def alike_when_unchanged(scenario: Scenario) -> Scenario:
 
 def staleness_of_commits(scenario: Scenario) -> float:
     """Weight of the pages that have changed since the last commit, in the mean."""
-    return float(page_weights(present(scenario.pages)) @ (1.0 - _unchanged(scenario)))
+    return float(present(scenario.model.pages).weights @ (1.0 - _unchanged(scenario)))
 
 
 def reason_against_commits(measure: str, scenario: Scenario) -> str | None:
@@ -134,11 +133,11 @@ def with_commits(
     scenario : Scenario
         With commits.
     """
-    section = present(scenario.pages)
+    section = present(scenario.model.pages)
     unchanged = _unchanged(scenario)
-    total = float(page_weights(section).sum())
+    total = float(section.weights.sum())
     staler = {None: staleness_of_commits(scenario)} | _sums(
-        section, page_weights(section) * (1.0 - unchanged)
+        section, section.weights * (1.0 - unchanged)
     )
     of_groups = _obsolescence_of_groups(alike, scenario)
     for each in predictions:
@@ -168,10 +167,10 @@ def _without(scenario: Scenario, weights: Array) -> Scenario:
 def _unchanged(scenario: Scenario) -> Array:
     """`unchanged_share` of each page."""
     interval = present(scenario.model.commits).interval
-    return unchanged_share(change_rates(present(scenario.pages)), interval)
+    return unchanged_share(present(scenario.model.pages).change_rates, interval)
 
 
-def _sums(section: Pages, values: Array) -> dict[Subject, float]:
+def _sums(section: PageData, values: Array) -> dict[Subject, float]:
     """Sums over the pages of each group."""
     return {
         name: value
@@ -193,7 +192,7 @@ def _obsolescence_of_groups(
         Of pages whose weight is the share of time that they are unchanged since a commit.
     scenario : Scenario
     """
-    section = present(scenario.pages)
+    section = present(scenario.model.pages)
     staler = _sums(section, 1.0 - _unchanged(scenario))
     sizes = _sums(section, np.ones(section.count))
     return {

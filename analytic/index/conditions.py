@@ -140,7 +140,7 @@ def services_alike(scenario: Scenario) -> str | None:
 
 
 def _times_of_pages(scenario: Scenario, service: PageSize) -> Array:
-    return page_service_times(service, present(scenario.pages))
+    return page_service_times(service, present(scenario.model.pages))
 
 
 def service_law(scenario: Scenario) -> Distribution:
@@ -164,12 +164,12 @@ def service_law(scenario: Scenario) -> Distribution:
 @lru_cache(maxsize=1)
 def _mixed(scenario: Scenario, service: PageSize) -> Distribution:
     """The mixture of the times of the pages; one time where all are alike."""
-    assert scenario.pages is not None
+    assert scenario.model.pages is not None
     times, which = np.unique(_times_of_pages(scenario, service), return_inverse=True)
     if len(times) == 1:
         return Deterministic(value=float(times[0]))
     policy = scenario.model.accessing
-    shares = np.bincount(which, weights=access_shares(present(policy), scenario.pages))
+    shares = np.bincount(which, weights=access_shares(present(policy), scenario.model.pages))
     return Mixture(
         probabilities=tuple(shares[shares > 0].tolist()),
         of=tuple(Deterministic(value=time) for time in times[shares > 0].tolist()),

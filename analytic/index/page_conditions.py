@@ -31,9 +31,9 @@ from scenarios.accessing.randomized import Randomized
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution, Exponential
 from scenarios.model import Gaps, present
-from scenarios.page_data import access_cycle, access_shares, change_rates, page_weights
+from scenarios.page_data import PageData, access_cycle, access_shares
 from scenarios.processes import Map, Mmpp
-from scenarios.sections import Pages, Robots
+from scenarios.sections import Robots
 
 MOST_SLOTS = 2**24
 """Accesses up to which a sequence is written out."""
@@ -72,13 +72,13 @@ class AccessedPages(NamedTuple):
 
     Attributes
     ----------
-    pages : Pages
+    pages : PageData
     robots : Robots
     policy : Accessing
     change_rates, weights : ndarray, shape (pages,)
     """
 
-    pages: Pages
+    pages: PageData
     robots: Robots
     policy: Accessing
     change_rates: Array
@@ -107,9 +107,9 @@ class AccessedPages(NamedTuple):
 
 def accessed_pages(scenario: Scenario) -> AccessedPages:
     """The pages of a scenario that has them; it then has robots and an accessing policy, too."""
-    pages, robots = present(scenario.pages), present(scenario.robots)
+    pages, robots = present(scenario.model.pages), present(scenario.robots)
     policy = present(scenario.model.accessing)
-    return AccessedPages(pages, robots, policy, change_rates(pages), page_weights(pages))
+    return AccessedPages(pages, robots, policy, pages.change_rates, pages.weights)
 
 
 def is_planned(policy: Accessing | None) -> TypeGuard[Planned]:
@@ -207,7 +207,7 @@ def pace_of_accesses(scenario: Scenario) -> tuple[Distribution | None, bool]:
 @premise
 def has_pages(scenario: Scenario) -> str | None:
     """There are pages to access, by robots that never rest and hear no signals of changes."""
-    if scenario.pages is None:
+    if scenario.model.pages is None:
         return "there are no [pages]"
     return hearing_nothing(scenario) or never_resting(scenario)
 

@@ -15,9 +15,8 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.measures import Subject
 from scenarios.model import present
-from scenarios.page_data import change_rates, page_weights
+from scenarios.page_data import PageData
 from scenarios.page_groups import followed_pages, groupings, only_sums
-from scenarios.sections import Pages
 
 _SUMMED = ("crawl_rate", "crawl_frequency", "weighted_obsolescence")
 """Measures of a group that are those of its pages together; others are means."""
@@ -44,9 +43,9 @@ def page_rows(
         return
     yield from _of_groups(scenario, measure, values, counts)
     if measure == "obsolescence_rate":
-        weighted = page_weights(present(scenario.pages)) * values
+        weighted = present(scenario.model.pages).weights * values
         yield from _of_groups(scenario, "weighted_obsolescence", weighted)
-    for page in followed_pages(present(scenario.pages)):
+    for page in followed_pages(present(scenario.model.pages)):
         if math.isfinite(values[page]):
             yield measure, page, float(values[page])
 
@@ -113,12 +112,12 @@ def freshness_rows(
         yield from page_rows(scenario, "index_age", ages)
     if scenario.clients is not None and weights.any():
         yield "stale_answer_probability", None, stale_answers(obsolescence, weights)
-    if scenario.pages is not None and scenario.buffer is None:
-        yield from _times_to_refresh(scenario, scenario.pages, obsolescence)
+    if scenario.model.pages is not None and scenario.buffer is None:
+        yield from _times_to_refresh(scenario, scenario.model.pages, obsolescence)
 
 
 def _times_to_refresh(
-    scenario: Scenario, section: Pages, obsolescence: Array
+    scenario: Scenario, section: PageData, obsolescence: Array
 ) -> Iterator[tuple[str, Subject, float]]:
     """Where copies can be searched as soon as they are delivered: Little's law.
 
@@ -126,7 +125,7 @@ def _times_to_refresh(
     the rate of its changes while it is not. Of pages that are never up to date in the long run
     there is no such time.
     """
-    begun = change_rates(section) * (1.0 - obsolescence)
+    begun = section.change_rates * (1.0 - obsolescence)
     with np.errstate(divide="ignore", invalid="ignore"):
         times: Array = np.divide(obsolescence, begun)
         yield from page_rows(scenario, "time_to_refresh", times, begun)
@@ -138,7 +137,7 @@ def _of_groups(
 ) -> Iterator[tuple[str, Subject, float]]:
     if counts is not None:
         values = np.where(counts > 0, values * counts, 0.0)
-    for grouping in groupings(present(scenario.pages)):
+    for grouping in groupings(present(scenario.model.pages)):
         sums: Array = np.bincount(grouping.of_page, values, len(grouping.names)).astype(float)
         if measure not in _SUMMED:
             sums = sums / np.bincount(grouping.of_page, counts, len(grouping.names))

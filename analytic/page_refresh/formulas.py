@@ -204,7 +204,7 @@ def _crawling(scenario: Scenario) -> Values:
 
 def refresh_quantiles_asked(scenario: Scenario) -> str | None:
     """The file asks for quantiles of the time to refresh."""
-    asked = present(scenario.pages).refresh_quantiles
+    asked = present(scenario.model.pages).refresh_quantiles
     return None if asked else "there are no refresh_quantiles in [pages]"
 
 
@@ -248,7 +248,7 @@ def refresh_time_quantiles(
         That the formula "refresh quantiles" covers.
     shares : sequence of float
     """
-    pages = present(scenario.pages).count
+    pages = present(scenario.model.pages).count
     of_all, of_each = quantiles(_unseen(scenario), pages, shares)
     return of_all, dict(enumerate(of_each))
 
@@ -289,7 +289,7 @@ def gaps_of_plan(skipped: int, sequence: Indices) -> tuple[Indices, Array, int]:
 
 
 def _refresh_quantiles(scenario: Scenario) -> Values:
-    shares = present(scenario.pages).refresh_quantiles
+    shares = present(scenario.model.pages).refresh_quantiles
     found = refresh_time_quantiles(scenario, shares)
     return quantile_rows(scenario, "time_to_refresh_quantile", shares, *found)
 

@@ -74,7 +74,7 @@ def optimal_frequencies(scenario: Scenario) -> Optimum:
         If there are no pages, if the policy takes no frequencies, or if the mean time between
         accesses is not known.
     """
-    if scenario.pages is None:
+    if scenario.model.pages is None:
         raise NoOptimumError("there are no [pages]")
     accessed = accessed_pages(scenario)
     policy = accessed.policy

@@ -18,8 +18,7 @@ from analytic.machinery.transforms import shortest
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
 from scenarios.arrays import Array
-from scenarios.page_data import access_shares, host_spacings, page_hosts
-from scenarios.sections import Pages
+from scenarios.page_data import PageData, access_shares, host_spacings
 
 Indices = NDArray[Any]
 
@@ -36,7 +35,7 @@ def host_limits(accessed: AccessedPages, time: float) -> tuple[Indices, Array]:
         return np.zeros(accessed.pages.count, dtype=np.intp), np.array([np.inf])
     with np.errstate(divide="ignore"):
         caps = time / host_spacings(accessed.robots, accessed.pages)
-    return page_hosts(accessed.pages), caps
+    return accessed.pages.hosts, caps
 
 
 def waits_or_shared(scenario: Scenario) -> str | None:
@@ -60,9 +59,9 @@ def mean_known(scenario: Scenario) -> str | None:
 
 def hosts_never_wait(scenario: Scenario) -> str | None:
     """No access has to wait for its host."""
-    if scenario.pages is None or scenario.robots is None:
+    if scenario.model.pages is None or scenario.robots is None:
         return None
-    spacing = host_spacings(scenario.robots, scenario.pages)
+    spacing = host_spacings(scenario.robots, scenario.model.pages)
     if not np.any(spacing):
         return None
     if conditions.one_robot(scenario) is not None:
@@ -88,7 +87,7 @@ def _least_distances(scenario: Scenario) -> Array:
         sequence = planned_slots(scenario)[1]
     else:
         return np.ones(pages.host_count)
-    hosts = page_hosts(pages)[sequence]
+    hosts = pages.hosts[sequence]
     order = np.argsort(hosts, kind="stable")
     gaps = np.where(np.diff(hosts[order]) == 0, np.diff(order), len(sequence)).astype(float)
     least = np.full(pages.host_count, np.inf)
@@ -117,7 +116,7 @@ def planned_slots(scenario: Scenario) -> tuple[int, Indices]:
 
 
 @lru_cache(maxsize=1)
-def _first_slots(policy: Planned, pages: Pages, slots: int) -> Indices:
+def _first_slots(policy: Planned, pages: PageData, slots: int) -> Indices:
     """The first pages of the plan; read-only, since it is kept for the formulas that share it."""
     blocks = []
     count = 0

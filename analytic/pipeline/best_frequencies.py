@@ -38,7 +38,6 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution, Exponential
 from scenarios.model import present
-from scenarios.page_data import page_names
 
 _KEY = "robots.accessing.frequencies"
 _ALONE = "best without a buffer"
@@ -229,7 +228,7 @@ def approximate_frequencies(scenario: Scenario) -> Optimum:
 
 def _unaccessed(scenario: Scenario, search: FrequencySearch) -> list[str]:
     """Notes on the pages that are never accessed, by their names."""
-    names = page_names(present(scenario.pages))
+    names = present(scenario.model.pages).names
     return notes_on_unaccessed(search.change_rates, search.weights, search.shares, names)
 
 

@@ -147,7 +147,7 @@ def require_prices(scenario: Scenario) -> None:
     NoOptimumError
         If a scenario of pages and a buffer prices nothing: it says what to add.
     """
-    if scenario.buffer and scenario.pages and not scenario.costs.model_fields_set:
+    if scenario.buffer and scenario.model.pages and not scenario.costs.model_fields_set:
         added = "for the freshness of the index add [costs] staleness = 1"
         raise NoOptimumError(f"there are no [costs]; {added} (--set costs.staleness=1)")
 

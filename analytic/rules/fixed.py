@@ -278,15 +278,10 @@ def kinds_of_robots(scenario: Scenario) -> list[list[int]]:
     prices = scenario.costs.robots
     processes = deliveries.root if isinstance(deliveries, Independent) else deliveries.root.robots
     paid = prices if isinstance(prices, tuple) else [prices] * len(processes)
-    entries = list(zip(processes, paid, strict=True))
-    kinds: list[list[int]] = []
-    for robot, entry in enumerate(entries):
-        same = next((kind for kind in kinds if entries[kind[0]] == entry), None)
-        if same is None:
-            kinds.append([robot])
-        else:
-            same.append(robot)
-    return kinds
+    kinds: dict[object, list[int]] = {}
+    for robot, entry in enumerate(zip(processes, paid, strict=True)):
+        kinds.setdefault(entry, []).append(robot)
+    return list(kinds.values())
 
 
 def cheapest_sets(scenario: Scenario, kinds: list[list[int]]) -> BestSets:

@@ -260,7 +260,7 @@ def optimal_thresholds(scenario: Scenario) -> Optimum:
     search = best_thresholds(scenario)
     notes = search.notes()
     if search.numbers[0] > 0:
-        priced = ", or with [costs] staleness" if scenario.pages else ""
+        priced = ", or with [costs] staleness" if scenario.model.pages else ""
         least = "at least one robot at every level, as in avrachenkov2011"
         notes = (f"{least}; none is tried where the file's own rule lists 0{priced}", *notes)
     return runner_up(threshold_optimum(search, notes), scenario, search.numbers)

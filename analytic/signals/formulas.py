@@ -8,17 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic.frontier.formulas import (
-    Visits,
     counted_from_delivery,
-    due_quantile_rows,
     known_accesses,
-    visit_rows,
+    robots_missing,
+    rows_at_once,
 )
 from analytic.index import page_conditions
 from analytic.index.conditions import every_access_delivers, no_host_spacing
 from analytic.index.formula import Formula, Values, dependent, premise
 from analytic.index.page_conditions import access_law, accessed_pages, time_per_access
-from analytic.machinery.active_robots import most_active
 from analytic.machinery.transforms import exc, excess, log_transform, mean_time
 from analytic.page_refresh.hosts import mean_known
 from analytic.signals.cycles import Cycles, cycles_at
@@ -27,7 +25,7 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.laws import Distribution
 from scenarios.model import Listening, present
-from scenarios.page_data import due_levels, page_signals
+from scenarios.page_data import due_levels
 from scenarios.signals import SignalRates
 
 
@@ -106,14 +104,12 @@ def signals_at_once(scenario: Scenario) -> str | None:
 @dependent
 def robot_for_each(scenario: Scenario) -> str | None:
     """There is a robot for each page that is ever due."""
-    pages = int(np.isfinite(due_cycles(scenario).lengths).sum())
-    robots = most_active(scenario)
-    return None if robots >= pages else f"{robots} robots for {pages} pages, which may have to wait"
+    return robots_missing(scenario, due_cycles(scenario).lengths)
 
 
 def signals_of_pages(scenario: Scenario) -> SignalRates:
     """Changes and signals of the pages of a scenario whose robots hear them."""
-    return page_signals(present(scenario.pages))
+    return present(scenario.model.pages).signals
 
 
 def due_cycles(scenario: Scenario) -> Cycles:
@@ -121,9 +117,9 @@ def due_cycles(scenario: Scenario) -> Cycles:
 
     A level that is inf is never reached, whatever is heard.
     """
-    pages = present(scenario.pages)
+    pages = present(scenario.model.pages)
     levels = due_levels(present(scenario.model.frontier).policy, pages)
-    lengths, fresh = cycles_at(page_signals(pages), levels)
+    lengths, fresh = cycles_at(pages.signals, levels)
     return Cycles(np.where(np.isinf(levels), np.inf, lengths), fresh)
 
 
@@ -138,12 +134,7 @@ def _alone(scenario: Scenario) -> Values:
     law, found = present(access_law(scenario)), due_cycles(scenario)
     due = np.isfinite(found.lengths)
     stale = _stale(signals_of_pages(scenario), found, law)[due]
-    rates = 1.0 / (found.lengths[due] + mean_time(law))
-    never_waiting = np.zeros(len(rates))
-    yield from visit_rows(scenario, Visits(never_waiting, rates, stale), due)
-    shares = present(scenario.model.frontier).policy.delay_quantiles
-    at_once = np.zeros(len(shares)), np.zeros((len(rates), len(shares)))
-    yield from due_quantile_rows(scenario, "frontier_delay_quantile", shares, due, at_once)
+    return rows_at_once(scenario, due, found.lengths[due], stale)
 
 
 _row = partial(Formula, paper="signals", origin="own")

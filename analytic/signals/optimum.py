@@ -18,7 +18,6 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.base import LARGEST
 from scenarios.model import Listening, present
-from scenarios.page_data import page_names
 from scenarios.signals import SignalRates
 
 _HALVINGS = 45
@@ -83,7 +82,7 @@ def optimal_signal_levels(scenario: Scenario) -> Optimum:
         decision={"levels": levels.tolist(), "rates": best.rates.tolist()},
         changes=changes,
         table=[{"levels": "optimal", "cost": cost, "accesses per unit time": accesses}],
-        notes=[*notes, *notes_on_unaccessed(mu, w, shares, page_names(accessed.pages))],
+        notes=[*notes, *notes_on_unaccessed(mu, w, shares, accessed.pages.names)],
         search=FrequencySearch(mu, w, shares, scenario.time_unit),
         measure="weighted_obsolescence",
         kind=kind,

@@ -102,7 +102,7 @@ def course_of(scenario: Scenario) -> Course:
             columns = followed(scenario).columns
         else:
             others.append(NotApplicable("courses queue", (reason,)))
-    if scenario.pages is not None:
+    if scenario.model.pages is not None:
         reason = reason_against(PAGES if scenario.buffer is None else INDEXED, scenario)
         if reason is None:
             columns = {**columns, **pages_seen(scenario).columns}
@@ -136,7 +136,7 @@ def _periodic(scenario: Scenario) -> OverTime:
     segments = queue.follow(periodic_start(queue), one_period(scenario), stops_of(times))
     capacity = conditions.buffer_of(scenario).capacity
     columns: Columns = queue_columns(segments, times, observe, capacity)
-    if scenario.pages is not None and reason_against(INDEXED, scenario) is None:
+    if scenario.model.pages is not None and reason_against(INDEXED, scenario) is None:
         columns = {**columns, **_repeated(IndexedPages(queue), scenario, times)}
     return OverTime(times, columns)
 

@@ -175,7 +175,7 @@ def pages_seen(scenario: Scenario) -> PagesFollowed:
     run = scenario.run
     times = observation_times(run)
     stops = stops_of(times, run.warmup, run.horizon)
-    segments = pages_over_time(scenario).follow(scenario.model.timeline, stops)
+    segments = pages_over_time(scenario).follow(scenario.model.timeline.pieces, stops)
     return pages_followed(segments, scenario, times, (run.warmup, run.horizon))
 
 
@@ -243,7 +243,7 @@ def followed(scenario: Scenario) -> Followed:
     run = scenario.run
     times = observation_times(run)
     stops = stops_of(times, run.warmup, run.horizon)
-    segments = list(queue.follow(queue.start(), scenario.model.timeline, stops))
+    segments = list(queue.follow(queue.start(), scenario.model.timeline.pieces, stops))
     capacity = conditions.buffer_of(scenario).capacity
     columns = queue_columns(segments, times, run.observe or math.nan, capacity)
     return Followed(columns, total(segments, run.warmup, run.horizon))

@@ -14,7 +14,7 @@ from analytic.machinery.refusal import NoAnswerError
 from analytic.transient.queue import QueueOverTime
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.timeline import Piece, pieces
+from scenarios.timeline import Piece
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,7 +36,7 @@ def period_of(scenario: Scenario) -> float:
     NoAnswerError
         If there is none.
     """
-    every = [each.every for each in scenario.interventions]
+    every = scenario.model.timeline.periods
     if not every:
         raise NoAnswerError("there are no [[interventions]]")
     if None in every:
@@ -55,8 +55,9 @@ def period_of(scenario: Scenario) -> float:
 def one_period(scenario: Scenario) -> tuple[Piece, ...]:
     """The pieces of (0, period] after all interventions have begun, on a clock from 0."""
     period = period_of(scenario)
-    first = period * math.ceil(max(each.at for each in scenario.interventions) / period)
-    later = pieces(scenario, first, first + period)
+    timeline = scenario.model.timeline
+    first = period * math.ceil(max(timeline.begins) / period)
+    later = timeline.between(first, first + period)
     ends = [*(each.end - first for each in later[:-1]), period]
     return tuple(
         replace(each, begin=begin, end=end)

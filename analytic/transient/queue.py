@@ -167,7 +167,7 @@ class QueueOverTime:
         scenario = self.scenario
         _, robots = buffer_and_robots(scenario)
         fleet = fleet_of(scenario)
-        states = self.rules(scenario.model.timeline[0]).generator.shape[0]
+        states = self.rules(scenario.model.timeline.pieces[0]).generator.shape[0]
         row = np.zeros(states)
         if isinstance(scenario.activation, Switching):
             law = start_of_environment(fleet)

@@ -12,7 +12,6 @@ from analytic.machinery.refusal import NoAnswerError
 from analytic.transient.queue import QueueOverTime, Rules
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.timeline import pieces
 
 NOTHING = "in the long run nothing is in the system"
 """Why there is no time to recover of a system that comes to rest."""
@@ -49,9 +48,10 @@ def last_change(scenario: Scenario) -> float:
     """
     if not scenario.interventions:
         raise NoAnswerError("there are no [[interventions]]")
-    if any(each.every is not None for each in scenario.interventions):
+    last = scenario.model.timeline.last_change
+    if last is None:
         raise NoAnswerError("an intervention repeats: the system never recovers for good")
-    return max(each.at if each.until is None else each.until for each in scenario.interventions)
+    return last
 
 
 def recovery_time(queue: QueueOverTime) -> float:
@@ -65,11 +65,12 @@ def recovery_time(queue: QueueOverTime) -> float:
         If there is no last change, or nothing is in the system in the long run.
     """
     last = last_change(queue.scenario)
+    timeline = queue.scenario.model.timeline
     row = queue.start()
     if last > 0:
-        *_, segment = queue.follow(row, pieces(queue.scenario, 0.0, last), ())
+        *_, segment = queue.follow(row, timeline.between(0.0, last), ())
         row = segment.after
-    rules = queue.rules(pieces(queue.scenario, last, 2.0 * last + 1.0)[-1])
+    rules = queue.rules(timeline.between(last, 2.0 * last + 1.0)[-1])
     steps = until_settled(rules, row)
     mean = float(rules.levels @ steps[-1].row)
     if mean <= _SETTLED:

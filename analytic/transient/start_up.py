@@ -40,17 +40,9 @@ from scenarios.arrays import Array
 from scenarios.laws import Law
 from scenarios.measures import Subject
 from scenarios.model import Gaps, present
-from scenarios.page_data import (
-    access_cycle,
-    change_rates,
-    due_intervals,
-    page_names,
-    page_weights,
-    realised_shares,
-)
+from scenarios.page_data import PageData, access_cycle, due_intervals, realised_shares
 from scenarios.page_groups import group_names, largest_in_groups, only_sums
 from scenarios.processes import Map, Mmpp
-from scenarios.sections import Pages
 from scenarios.text import shortened
 
 START_LEFT = 10
@@ -207,7 +199,7 @@ def _due_at_once(scenario: Scenario) -> Iterator[WarmUpNeed]:
     deviation of an access. Of a normal law of that width around a circle of length C what is
     left of its first wave is ``e^(-2 (pi s / C)^2 n)``: 1e-4 after C^2 / (2 s^2) cycles.
     """
-    frontier, fleet, section = scenario.model.frontier, scenario.model.fleet, scenario.pages
+    frontier, fleet, section = scenario.model.frontier, scenario.model.fleet, scenario.model.pages
     if frontier is None or fleet is None or section is None or frontier.is_spread:
         return
     intervals = _times_until_due(scenario)
@@ -226,7 +218,7 @@ def _times_until_due(scenario: Scenario) -> Array:
     """The mean time from a delivery of each page until it is due again, with signals or without."""
     if scenario.model.hearing is not None:
         return due_cycles(scenario).lengths
-    return due_intervals(present(scenario.model.frontier).policy, present(scenario.pages))
+    return due_intervals(present(scenario.model.frontier).policy, present(scenario.model.pages))
 
 
 def _until_searched(known: Sequence[WarmUpNeed], interval: float) -> Iterator[WarmUpNeed]:
@@ -286,7 +278,7 @@ def _oldest_page(scenario: Scenario) -> Iterator[WarmUpNeed]:
         return
     stays = stays_of(scenario)
     if stays is not None and math.isfinite(stays.longest):
-        measures = (*_SOJOURNS, *(_STALENESS if scenario.pages else ()), "control_cost")
+        measures = (*_SOJOURNS, *(_STALENESS if scenario.model.pages else ()), "control_cost")
         yield WarmUpNeed("the longest stay of a waiting page", stays.longest, measures=measures)
 
 
@@ -342,7 +334,7 @@ def remembered_starts(scenario: Scenario) -> list[WarmUpNeed]:
     if scenario.probing is not None or scenario.interventions:
         return []
     short = [each for each in _warm_up_needs(scenario) if warmup * _ONCE < each.long_enough]
-    queue, section = scenario.model.queue, scenario.pages
+    queue, section = scenario.model.queue, scenario.model.pages
     asked = {
         "sojourn_quantile": queue is not None and queue.sojourn_quantiles,
         "time_to_refresh_quantile": section is not None and section.refresh_quantiles,
@@ -366,7 +358,7 @@ def _relaxation(name: str, process: Gaps) -> Iterator[WarmUpNeed]:
 
 def _cycles(scenario: Scenario) -> Iterator[WarmUpNeed]:
     """Times from one delivery to the next of pages that fall due."""
-    pages = present(scenario.pages)
+    pages = present(scenario.model.pages)
     cycles = expected_cycles(scenario, _times_until_due(scenario))
     times = np.where(np.isfinite(cycles), cycles, 0.0)
     rarest = int(np.argmax(times))
@@ -378,7 +370,7 @@ def _cycles(scenario: Scenario) -> Iterator[WarmUpNeed]:
 def _accesses(scenario: Scenario) -> Iterator[WarmUpNeed]:
     """Times between accesses of pages, and to the first change of a page without accesses."""
     policy = scenario.model.accessing
-    if scenario.pages is None or policy is None or resolved_frequencies(scenario) is not None:
+    if scenario.model.pages is None or policy is None or resolved_frequencies(scenario) is not None:
         return
     if isinstance(policy, IndexPolicy):
         return
@@ -387,28 +379,28 @@ def _accesses(scenario: Scenario) -> Iterator[WarmUpNeed]:
         return
     stays = stays_of(scenario) if scenario.buffer is not None else None
     indexed = stays.served if stays is not None and stays.served > 0 else 1.0
-    shares = realised_shares(policy, scenario.pages)
+    shares = realised_shares(policy, scenario.model.pages)
     access = time_per_access(scenario)
     if isinstance(policy, Periodic):
-        slots = len(access_cycle(policy, scenario.pages))
+        slots = len(access_cycle(policy, scenario.model.pages))
         delivered = _delivered_per_slot(scenario)
         lost = 1.0 - indexed * delivered
         rounds = _ONCE + (START_LEFT / -math.log(lost) if lost > 0 else 0.0)
         known = WarmUpNeed("the cycle of the pages", slots * delivered * access, rounds, _OF_PAGES)
     else:
         rarest = int(np.argmin(np.where(shares > 0, shares, np.inf)))
-        name = f"the mean time between accesses of {_called(scenario.pages, rarest)}"
+        name = f"the mean time between accesses of {_called(scenario.model.pages, rarest)}"
         with np.errstate(divide="ignore"):
             times = access / (shares * indexed)
         times = np.where(np.isfinite(times), times, 0.0)
         known = WarmUpNeed(name, float(times[rarest]), START_LEFT, _OF_PAGES, times)
     if math.isfinite(known.time):
         yield known
-    rates = change_rates(scenario.pages)
+    rates = scenario.model.pages.change_rates
     waiting = np.where((shares == 0) & (rates > 0), rates, np.inf)
     slowest = int(np.argmin(waiting))
     if waiting[slowest] < math.inf:
-        page = _called(scenario.pages, slowest)
+        page = _called(scenario.model.pages, slowest)
         name = f"the mean time to the first change of {page}, which is never accessed"
         times = np.where(waiting < math.inf, 1.0 / waiting, 0.0)
         yield WarmUpNeed(name, float(times[slowest]), START_LEFT, _OF_PAGES, times)
@@ -420,8 +412,8 @@ def _delivered_per_slot(scenario: Scenario) -> float:
     return 1.0 if failing is None else 1.0 - failing.given_up
 
 
-def _called(pages: Pages, page: int) -> str:
-    names = page_names(pages)
+def _called(pages: PageData, page: int) -> str:
+    names = pages.names
     return shortened(names[page], _LONGEST_NAME) if names else f"page {page}"
 
 
@@ -474,15 +466,15 @@ class StartShifts:
             for each in memories
             if each.pages is not None
         ]
-        pages = 1 if scenario.pages is None else scenario.pages.count
+        pages = 1 if scenario.model.pages is None else scenario.model.pages.count
         self._by_page = np.max([np.zeros(pages), *by_page], axis=0)
-        weights = np.zeros(1) if scenario.pages is None else page_weights(scenario.pages)
-        stale = float(weights @ self._by_page) if scenario.pages else 0.0
+        weights = np.zeros(1) if scenario.model.pages is None else scenario.model.pages.weights
+        stale = float(weights @ self._by_page) if scenario.model.pages else 0.0
         self._by_group: dict[Subject, float] = {}
         self._sum_of_group: dict[Subject, float] = {}
-        if scenario.pages is not None and only_sums(scenario):
-            names = group_names(scenario.pages)
-            largest = largest_in_groups(scenario.pages, self._by_page)
+        if scenario.model.pages is not None and only_sums(scenario):
+            names = group_names(scenario.model.pages)
+            largest = largest_in_groups(scenario.model.pages, self._by_page)
             self._by_group = dict(zip(names, largest.tolist(), strict=True))
             rows = page_rows(scenario, "weighted_obsolescence", weights * self._by_page)
             self._sum_of_group = {subject: value for _, subject, value in rows}

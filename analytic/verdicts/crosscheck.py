@@ -33,7 +33,6 @@ from analytic.verdicts.significance import (
 from scenarios import Estimate, Results, Scenario
 from scenarios.infinite import Infinite, without_variance
 from scenarios.measures import PAGE_MEASURES, Subject
-from scenarios.page_data import page_weights
 from scenarios.page_groups import only_sums
 
 Verdict = Literal["agrees", "disagrees", "inconclusive", "not judged"]
@@ -445,9 +444,9 @@ def _is_judged(prediction: Prediction, pages: set[Subject] | None) -> bool:
 
 def _weights_of(scenario: Scenario) -> Sequence[float] | None:
     """Weights by which some pages are chosen; None where the scenario itself has chosen some."""
-    if scenario.pages is None or only_sums(scenario):
+    if scenario.model.pages is None or only_sums(scenario):
         return None
-    return page_weights(scenario.pages).tolist()
+    return scenario.model.pages.weights.tolist()
 
 
 def check_course(scenario: Scenario, course: OverTime, results: Results) -> list[Comparison]:
@@ -521,9 +520,9 @@ def _least_errors(
         probability = np.array([*shares["level_probability"].values()])
         mean = float(level @ probability)
         least["mean_in_system"] = max(float((level - mean) ** 2 @ probability), 0.0)
-    if scenario.pages is not None and shares["obsolescence_rate"]:
+    if scenario.model.pages is not None and shares["obsolescence_rate"]:
         stale = np.array([*shares["obsolescence_rate"].values()])
-        weights = page_weights(scenario.pages)
+        weights = scenario.model.pages.weights
         least["weighted_obsolescence"] = float(weights**2 @ (stale * (1.0 - stale)))
     robots = next((each.value for each in predictions if each.measure == "mean_active_robots"), 0.0)
     least["mean_active_robots"] = (robots % 1.0) * (1.0 - robots % 1.0)

@@ -110,7 +110,8 @@ def replications_to_see(
     """Replications at which a difference is seen, whatever chance does, in 9 of 10 cases.
 
     The standard error is an estimate, too small as often as too large. The ratio of that of m
-    replications to the present one follows Fisher's F.
+    replications to the present one follows Fisher's F. `crosscheck` and `law_check` ask for every
+    row that is inconclusive, and `crawlsim/cli/output.py` prints the largest number (`_remedies`).
 
     Parameters
     ----------

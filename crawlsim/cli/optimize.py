@@ -41,7 +41,6 @@ from scenarios.arrays import but_for_rounding
 from scenarios.base import listed
 from scenarios.files import value_text
 from scenarios.model import present
-from scenarios.page_data import page_names
 from scenarios.text import half_width, number, shortened, units, visible
 
 if TYPE_CHECKING:
@@ -376,7 +375,7 @@ def _table(told: Told, changes: Sequence[str]) -> Table:
 
 def _named_pages(scenario: Scenario, optimum: Optimum) -> list[str]:
     """What the pages of a decision are called: those that it visits most."""
-    names = None if scenario.pages is None else page_names(scenario.pages)
+    names = None if scenario.model.pages is None else scenario.model.pages.names
     if names is None or optimum.target not in ("frequencies", "template"):
         return []
     count = len(names)
@@ -475,7 +474,7 @@ def with_shares_beside(
     shares = changes.get(_KEY)
     if not isinstance(shares, list) or len(shares) <= MOST_LISTED:
         return dict(changes), None
-    names = page_names(present(scenario.pages)) or [str(page) for page in range(len(shares))]
+    names = present(scenario.model.pages).names or [str(page) for page in range(len(shares))]
     path = claim("--out", out.with_suffix(".frequencies.csv"), force=force)
     text = csv_text(("page", _COLUMN), zip(names, map(repr, shares), strict=True))
     write("--out", path, text.encode(), force=force)

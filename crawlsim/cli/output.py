@@ -36,7 +36,7 @@ from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, tail_lines, without_variance
 from scenarios.measures import MEASURES, PAGE_MEASURES, Subject
-from scenarios.page_data import change_rates
+from scenarios.model import present
 from scenarios.page_groups import QUANTILES, followed_pages, only_sums
 from scenarios.text import counted, half_width, number
 
@@ -191,7 +191,7 @@ def _worth_showing(
     shown = [row for row in listed if not _is_folded(row)]
     levels = len(listed) - len(shown)
     pages = 0
-    if scenario.pages is not None and scenario.pages.count > _FEW_PAGES:
+    if scenario.model.pages is not None and scenario.model.pages.count > _FEW_PAGES:
         rates = {
             row.subject: value(row)
             for row in shown
@@ -222,11 +222,11 @@ def _worth_showing(
 
 def _important_pages(scenario: Scenario) -> list[tuple[int, float]]:
     """Those of the largest weight × change rate."""
-    assert scenario.pages is not None
+    pages = present(scenario.model.pages)
     if only_sums(scenario):
-        followed = followed_pages(scenario.pages)[:_SHOWN_BESIDE_GROUPS]
+        followed = followed_pages(pages)[:_SHOWN_BESIDE_GROUPS]
         return [(page, math.nan) for page in followed]
-    return worst_pages(scenario, enumerate(change_rates(scenario.pages).tolist()), _SHOWN_PAGES)
+    return worst_pages(scenario, enumerate(pages.change_rates.tolist()), _SHOWN_PAGES)
 
 
 def _is_of_one_page(row: Estimate | Comparison | Prediction) -> bool:
@@ -284,11 +284,12 @@ def quantile_lines(
     scenario: Scenario, predictions: Iterable[Prediction], others: Iterable[NotApplicable]
 ) -> Iterator[str]:
     """Why quantiles that were asked for have no exact value, where they have none."""
-    queue, frontier = scenario.model.queue, scenario.model.frontier
+    model = scenario.model
+    queue, frontier, pages = model.queue, model.frontier, model.pages
     asked = {
         "sojourn_quantile": queue.sojourn_quantiles if queue else (),
         "frontier_delay_quantile": frontier.policy.delay_quantiles if frontier else (),
-        "time_to_refresh_quantile": scenario.pages.refresh_quantiles if scenario.pages else (),
+        "time_to_refresh_quantile": pages.refresh_quantiles if pages else (),
     }
     found = {each.measure for each in predictions}
     missing = (measure for measure, shares in asked.items() if shares and measure not in found)
@@ -433,7 +434,7 @@ def _with_half(estimate: float, half: float) -> str:
 
 def _ends_of_settings(scenario: Scenario) -> list[float]:
     """When one of the interventions begins or ends."""
-    return [piece.end for piece in scenario.model.timeline]
+    return [piece.end for piece in scenario.model.timeline.pieces]
 
 
 def _shown_times(times: Array, ends: Sequence[float], most: int) -> list[int]:

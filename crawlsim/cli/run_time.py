@@ -108,7 +108,7 @@ def _seconds(scenario: Scenario, tried: Scenario, cost: Cost, cores: int) -> flo
 
 
 def _pages(scenario: Scenario) -> int:
-    return 0 if scenario.pages is None else scenario.pages.count
+    return 0 if scenario.model.pages is None else scenario.model.pages.count
 
 
 def _cores() -> int:

@@ -203,9 +203,9 @@ def _warn_of_short_warmup(scenario: Scenario) -> None:
 
 def _warn_of_pages_left_out(scenario: Scenario) -> None:
     policy = scenario.model.accessing
-    if scenario.pages is None or not isinstance(policy, GoldenRatio):
+    if scenario.model.pages is None or not isinstance(policy, GoldenRatio):
         return
-    if count := policy.without_slot(access_shares(policy, scenario.pages)):
+    if count := policy.without_slot(access_shares(policy, scenario.model.pages)):
         warn(
             f"{scenario.name}: the golden cycle of length {policy.cycle} never accesses "
             f"{counted(count, 'page')} with a positive frequency"

@@ -140,7 +140,7 @@ class Formula(Section):
 
 
 class Guess(Section):
-    """The range in which the guess is asked for.
+    """The range in which the guess is asked for; `page/guess.js` says how near it was.
 
     Where it is asked for in another unit than the measure's, such as per cent above a bound:
     `zero` is the measure at 0 of these units, `one` how much of it one unit is. With `students` it

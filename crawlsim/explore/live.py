@@ -250,8 +250,8 @@ def _cycle_time(scenario: Scenario) -> float:
         gap = fleet.law
         policy = robots.accessing
         slots = 1
-        if isinstance(policy, Periodic) and scenario.pages is not None:
-            length = len(access_cycle(policy, scenario.pages))
+        if isinstance(policy, Periodic) and scenario.model.pages is not None:
+            length = len(access_cycle(policy, scenario.model.pages))
             slots = length // math.gcd(length, robots.available)
     return slots * float(draws_and_mean(present(gap))[1])
 

@@ -251,11 +251,9 @@ class Explorer:
 
     async def _holding(self, asked: Asked) -> Prediction | None:
         """The exact prediction of the lesson's measure for what is simulated."""
-        lesson = asked.opened.lesson
         with suppress(ScenarioError):
             theory = await asyncio.shield(self.theory_of(asked.sides.simulated))
-            known = theory.known.get((lesson.measure, lesson.subject))
-            return known if known is not None and known.kind == "exact" else None
+            return theory.exact(asked.own)
         return None
 
     async def _all_seen(self, asked: Asked) -> list[dict[str, Any]]:

@@ -1,4 +1,9 @@
-"""What the formulas say of the assumed side, computed in a process of its own."""
+"""Which formula the live page shows, and what it says; computed in a process of its own.
+
+Of the formulas that hold for a scenario it is the most special exact one, else a bound. The page
+asks for the assumed side (`sides_of` in `simulated_and_assumed.py` says what that is after a knob
+was turned), and where the two sides differ also for the simulated one.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +32,11 @@ class Theory:
 
     record: Mapping[str, Any]
     known: Known
+
+    def exact(self, own: Key) -> Prediction | None:
+        """The exact value of a measure; None where there is none, but perhaps a bound."""
+        known = self.known.get(own)
+        return known if known is not None and known.kind == "exact" else None
 
 
 def theory_of(scenario: Scenario) -> Theory:

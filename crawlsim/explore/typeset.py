@@ -54,10 +54,10 @@ def formula_record(
     }
     if theory is None:
         return record
-    exact = theory.known.get(own)
-    applies = exact is not None and exact.source == formula.source
+    given = theory.known.get(own)
+    applies = given is not None and given.source == formula.source
     record |= {"applies": applies}
-    if exact is None or not applies or not formula.numbers:
+    if given is None or not applies or not formula.numbers:
         return record
     try:
         known = _values(formula.symbols, scenario, theory)
@@ -65,7 +65,7 @@ def formula_record(
     except (LookupError, ArithmeticError):
         return record
     return record | {
-        "mathml_numbers": mathml(f"{put_in} = {_latex(exact.value)}"),
+        "mathml_numbers": mathml(f"{put_in} = {_latex(given.value)}"),
         "legend": list(_legend(formula, known)),
     }
 

@@ -18,7 +18,8 @@ from scenarios.activation import Switching
 from scenarios.fleet import order_of_activation
 from scenarios.interventions import FACTORS
 from scenarios.model import Never, Queue
-from scenarios.sections import Pages, Robots
+from scenarios.page_data import PageData
+from scenarios.sections import Robots
 from scenarios.text import counted
 from scenarios.timeline import Piece
 from sim import simpy_engine
@@ -183,7 +184,7 @@ class _Inside:
 
 def setup(scenario: Scenario) -> dict[str, Any]:
     """What is there to be seen, for JSON."""
-    pages = scenario.pages
+    pages = scenario.model.pages
     return {
         "name": scenario.name,
         "time_unit": scenario.time_unit,
@@ -199,7 +200,7 @@ def setup(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def _pages(pages: Pages) -> dict[str, int]:
+def _pages(pages: PageData) -> dict[str, int]:
     return {"count": pages.count, "shown": min(pages.count, MOST_PAGES)}
 
 
@@ -224,7 +225,7 @@ def _queue(queue: Queue) -> dict[str, Any]:
 
 def _changes_of_settings(scenario: Scenario) -> Iterator[dict[str, Any]]:
     """When something is other than usual, and what."""
-    for each in scenario.model.timeline:
+    for each in scenario.model.timeline.pieces:
         if text := ", ".join(_other_than_usual(each)):
             yield {"begin": each.begin, "end": each.end, "text": text}
 

@@ -144,6 +144,6 @@ def interventions_in_words(scenario: Scenario) -> str:
 
 def _changed(scenario: Scenario) -> Iterator[Piece]:
     """Stretches in which an intervention is in force."""
-    for piece in scenario.model.timeline:
+    for piece in scenario.model.timeline.pieces:
         if not Piece(piece.begin, piece.end).continued_by(piece):
             yield piece

@@ -62,7 +62,6 @@ from crawlsim.summary import (
 from scenarios import MEASURES, Results, Scenario, dumps
 from scenarios.infinite import tail_lines
 from scenarios.measures import PAGE_MEASURES, Subject
-from scenarios.page_data import change_rates
 from scenarios.page_groups import is_group, is_tenth, only_sums
 from scenarios.results import Estimate
 from scenarios.sections import Period
@@ -370,7 +369,8 @@ def _course_figures(entry: Entry) -> Iterator[Drawing]:
 
 def _change_rates(scenario: Scenario) -> Sequence[float] | None:
     """Change rates where many differ; None where page numbers are clearer on an axis."""
-    rates = [] if scenario.pages is None else [float(rate) for rate in change_rates(scenario.pages)]
+    pages = scenario.model.pages
+    rates = [] if pages is None else pages.change_rates.tolist()
     return rates if len(set(rates)) > _DISTINCT_RATES else None
 
 

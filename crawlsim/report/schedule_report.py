@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from crawlsim.logs.plan import allocation
-from crawlsim.logs.plan.allocation import DAY, Limits, Worth, refuse_what_cannot_be
+from crawlsim.logs.plan.allocation import DAY, Limits, Worth, leave_room
 from crawlsim.logs.plan.planning import Forecast, planned, stale_share, stale_shares
 from crawlsim.logs.plan.quantities import day_of, in_words
 from crawlsim.logs.plan.schedule import COST_IN_WORDS, IN_WORDS, Schedule
@@ -29,7 +29,6 @@ from crawlsim.report.drawing import (
 )
 from crawlsim.report.pages import rendered
 from crawlsim.report.words import number
-from scenarios import ScenarioError
 from scenarios.arrays import Array, but_for_rounding
 from scenarios.text import quantity, shortened
 
@@ -106,9 +105,7 @@ def budget_points(schedule: Schedule) -> list[BudgetPoint]:
     points = []
     for scale in _SCALES:
         limits = _limits_of(schedule.limits, some, scale)
-        try:
-            refuse_what_cannot_be(limits, np.full(len(limits.host_budgets), "", object))
-        except ScenarioError:
+        if not leave_room(limits):
             continue
         plan = planned(forecast, importance, limits, schedule.even_share)
         if schedule.asked.tiers:

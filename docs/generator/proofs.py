@@ -1,4 +1,4 @@
-"""Where each result is proved on the site."""
+"""Where each result is proved: the page of `docs/theory/`, or else of `docs/`."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Blueprint:
     def _find_whether_queue(self) -> bool:
         scenario = self.scenario
         queue = scenario.model.queue
-        if queue is None or scenario.pages is not None:
+        if queue is None or scenario.model.pages is not None:
             return False
         robots = self._robots
         never_rest = robots.deliveries is None and not isinstance(

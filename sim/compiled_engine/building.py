@@ -15,13 +15,7 @@ from scenarios.fleet import class_of_each
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential
 from scenarios.model import Never, Queue, QueueDiscipline
-from scenarios.page_data import (
-    host_spacings,
-    page_hosts,
-    page_priorities,
-    page_service_times,
-    page_weights,
-)
+from scenarios.page_data import host_spacings, page_service_times
 from scenarios.page_groups import only_sums
 from scenarios.sections import PageSize
 from scenarios.sections import Robots as RobotsSection
@@ -171,12 +165,12 @@ def copied(parts: Any) -> Any:
 
 def _frontier(scenario: Scenario, robots: int) -> Frontier | None:
     """Before any page is due; None where pages do not fall due."""
-    if scenario.model.frontier is None or scenario.pages is None:
+    if scenario.model.frontier is None or scenario.model.pages is None:
         return None
     return new_frontier(
         due_rules(scenario),
-        due_after(scenario.model.frontier.policy, scenario.pages),
-        page_priorities(scenario.pages),
+        due_after(scenario.model.frontier.policy, scenario.model.pages),
+        scenario.model.pages.priorities,
         pages_of_frontier(scenario),
         robots,
         keeps_delays(scenario),
@@ -198,9 +192,9 @@ def _service(scenario: Scenario) -> Service:
 def _service_times_of_pages(scenario: Scenario) -> Any:
     """How long the indexing of each page takes; no entries where the time is drawn."""
     service = scenario.model.queue.service if scenario.model.queue else None
-    if not isinstance(service, PageSize) or scenario.pages is None:
+    if not isinstance(service, PageSize) or scenario.model.pages is None:
         return np.zeros(0)
-    return np.array(page_service_times(service, scenario.pages))
+    return np.array(page_service_times(service, scenario.model.pages))
 
 
 def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
@@ -212,7 +206,7 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
     items.newer = np.arange(1, places + servers + 1)
     items.newer[places - 1 :] = NONE
     replaces = queue is not None and queue.discipline.replaces
-    pages = scenario.pages.count if replaces and scenario.pages else 0
+    pages = scenario.model.pages.count if replaces and scenario.model.pages else 0
     return Buffer(
         fixed=_buffer_rules(scenario),
         state=_empty_buffer(),
@@ -259,7 +253,7 @@ def _buffer_rules(scenario: Scenario) -> Any:
     return record(
         exists=queue is not None,
         timers=queue is not None and queue.timer is not None,
-        known_pages=queue is None or scenario.pages is not None,
+        known_pages=queue is None or scenario.model.pages is not None,
         octave=horizon_octave(scenario),
         **buffer_flags(queue or _NO_QUEUE),
     )
@@ -270,7 +264,7 @@ def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
 
     There may be millions: no second copy is kept.
     """
-    section = scenario.pages
+    section = scenario.model.pages
     rates = silent_rates(scenario) if section else np.zeros(0)
     page = np.zeros(len(rates), _REFRESHED_PAGE if refreshed else _PAGE)
     page["mean_change"] = np.inf
@@ -287,7 +281,7 @@ def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
 
 def _commits(scenario: Scenario) -> tuple[Any, Any]:
     """Before the phase of the commits is drawn and any copy is indexed."""
-    commits, section = scenario.model.commits, scenario.pages
+    commits, section = scenario.model.commits, scenario.model.pages
     uncommitted = np.recarray(section.count if commits and section else 0, _UNCOMMITTED)
     uncommitted.until = np.inf
     return record(interval=commits.interval if commits else 0.0, phase=0.0), uncommitted
@@ -427,7 +421,7 @@ def _course(scenario: Scenario) -> Course | None:
         active_at=np.searchsorted(modes, robots_at) if joint else robots_at * (not switched),
         robots_at=robots_at,
         level_time=np.zeros(robots_at.shape[1]),
-        weights=page_weights(scenario.pages) if scenario.pages else np.zeros(0),
+        weights=scenario.model.pages.weights if scenario.model.pages else np.zeros(0),
         seen=np.zeros(rules.COUNTED, dtype=np.int64),
         seen_deliveries=np.zeros(pages, dtype=np.int64),
         level=np.zeros(len(times), dtype=np.int64),
@@ -469,11 +463,11 @@ def _kind(scenario: Scenario) -> int:
 
 def _hosts(scenario: Scenario) -> Hosts:
     robots = scenario.robots
-    pages = scenario.pages
+    pages = scenario.model.pages
     if robots is None or pages is None or robots.host_spacing is None:
         one = int(scenario.model.frontier is not None)
         return new_hosts(np.zeros(one * (pages.count if pages else 0)), np.zeros(one))
-    return new_hosts(page_hosts(pages), host_spacings(robots, pages))
+    return new_hosts(pages.hosts, host_spacings(robots, pages))
 
 
 def _joint_tables(modes: Any) -> tuple[Any, Any]:
@@ -489,7 +483,7 @@ def _joint_tables(modes: Any) -> tuple[Any, Any]:
 
 def _clients(scenario: Scenario) -> Clients:
     rate = scenario.model.query_rate
-    pages = scenario.pages
+    pages = scenario.model.pages
     mean = np.inf
     sums = np.zeros(0)
     if rate is not None and pages is not None:

@@ -27,8 +27,7 @@ from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.compiling import Function, compiled
 from scenarios.model import present
-from scenarios.page_data import page_signals, page_weights
-from scenarios.sections import Pages
+from scenarios.page_data import PageData
 from scenarios.signals import SignalRates
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, compete, first_alarm, new_alarms, set_alarm
@@ -129,9 +128,9 @@ def kinds_of(rates: SignalRates) -> tuple[Array, Array]:
 
 
 @lru_cache(maxsize=1)
-def _tables(pages: Pages) -> tuple[Array, Array, Array]:
+def _tables(pages: PageData) -> tuple[Array, Array, Array]:
     """Tables and slopes of all kinds of pages, and the kind of each page."""
-    kinds, kind = kinds_of(page_signals(pages))
+    kinds, kind = kinds_of(pages.signals)
     table, slope = np.zeros((2, len(kinds), NODES + 1))
     _fill_tables(kinds, table, slope)
     return table, slope, kind
@@ -139,8 +138,8 @@ def _tables(pages: Pages) -> tuple[Array, Array, Array]:
 
 def crawl_values_of(scenario: Scenario) -> CrawlValues:
     """Before the first access: as if all pages had been accessed in turn."""
-    section = present(scenario.pages)
-    rates, weights, pages = page_signals(section), page_weights(section), section.count
+    section = present(scenario.model.pages)
+    rates, weights, pages = section.signals, section.weights, section.count
     change = rates.silent + rates.true
     table, slope, kind = _tables(section)
     return CrawlValues(

@@ -350,7 +350,7 @@ def repeated_pages(scenario: Scenario, fewest: int) -> Repeated | None:
     None where it draws them, or the list is long. Where pages have no identity there are no numbers
     on it.
     """
-    section = scenario.pages
+    section = scenario.model.pages
     policy = scenario.model.sequence
     if section is None or policy is None:
         return Repeated(np.full(1, -1), fewest)
@@ -363,8 +363,8 @@ def repeated_pages(scenario: Scenario, fewest: int) -> Repeated | None:
 def pages_ahead(scenario: Scenario, stream: Any, fewest: int) -> PagesAhead:
     """The same pages, where they are drawn, or the list is long."""
     policy = scenario.model.sequence
-    assert scenario.pages is not None
+    assert scenario.model.pages is not None
     assert policy is not None
     if isinstance(policy, Periodic):
-        return PagesAhead(_pieces_of(access_cycle(policy, scenario.pages)), fewest)
-    return PagesAhead(sequence_blocks(policy, scenario.pages, stream), fewest)
+        return PagesAhead(_pieces_of(access_cycle(policy, scenario.model.pages)), fewest)
+    return PagesAhead(sequence_blocks(policy, scenario.model.pages, stream), fewest)

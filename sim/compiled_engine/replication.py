@@ -73,7 +73,7 @@ class Replication:
         self._streams = Streams(seed, replication)
         robots = scenario.robots
         self._service = self._stream_for("service", scenario.model.queue)
-        self._change = self._stream_for("change", scenario.pages)
+        self._change = self._stream_for("change", scenario.model.pages)
         self._delivery = self._stream_for("delivery", robots.deliveries if robots else None)
         self._query = self._stream_for("query", scenario.model.query_rate)
         self._access = self._blueprint.access_times(self._streams)

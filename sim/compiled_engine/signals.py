@@ -12,7 +12,6 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.model import Listening, present
-from scenarios.page_data import page_signals
 from sim import rules
 from sim.compiled_engine.alarms import Alarms, alarms_at, first_alarm, new_alarms, set_alarm
 from sim.compiled_engine.crawl_values import (
@@ -130,9 +129,9 @@ def new_signals(
     first_due : ndarray of float, shape (pages,), or None
         When each page is due for the first time by its age.
     """
-    hearing, section = present(scenario.model.hearing), present(scenario.pages)
+    hearing, section = present(scenario.model.hearing), present(scenario.model.pages)
     page = np.zeros(section.count, _PAGE).view(np.recarray)
-    page.mean_change, page.mean_false = means_of_signals(page_signals(section))
+    page.mean_change, page.mean_false = means_of_signals(section.signals)
     page.next_change, page.next_false = first
     by_value = hearing.listening is Listening.BY_VALUE
     blindly = hearing.listening is Listening.BLINDLY
@@ -155,7 +154,7 @@ def _new_line(pages: int) -> Line:
 
 
 def _new_ages(scenario: Scenario, first_due: Array) -> Ages:
-    pages = present(scenario.pages)
+    pages = present(scenario.model.pages)
     levels = levels_of(present(scenario.model.frontier).policy, pages)
     since = begin_of_ages(scenario, first_due)
     return Ages(**levels._asdict(), since=since, jump=np.zeros(pages.count))

@@ -129,7 +129,7 @@ def _of_queue(courses: Sequence[CourseTally], scenario: Scenario) -> Iterator[_S
 
 def _of_pages(courses: Sequence[CourseTally], scenario: Scenario) -> Iterator[_Sampled]:
     """Copies that are out of date, deliveries of each page, and queries."""
-    if scenario.pages is None or scenario.run.observe is None:
+    if scenario.model.pages is None or scenario.run.observe is None:
         return
     yield _Sampled("weighted_obsolescence", None, _stacked(courses, "stale_weight"), 0.0)
     stale = _stacked(courses, "stale")

@@ -19,7 +19,7 @@ from scenarios.accessing.due import Due
 from scenarios.accessing.index import IndexPolicy
 from scenarios.accessing.policy import Indices, Periodic, Planned
 from scenarios.arrays import Array
-from scenarios.page_data import access_cycle, change_rates, page_weights, realised_shares
+from scenarios.page_data import PageData, access_cycle, realised_shares
 from scenarios.page_groups import (
     QUANTILES,
     followed_pages,
@@ -27,7 +27,7 @@ from scenarios.page_groups import (
     groupings,
     largest_in_groups,
 )
-from scenarios.sections import Pages, Period, Servers
+from scenarios.sections import Period, Servers
 from sim import rules
 from sim.engine_inputs import SpacingLaw, spacing_laws
 from sim.estimates.totals import Part, Totals
@@ -66,8 +66,8 @@ def end_effect_bounds(totals: Totals, scenario: Scenario) -> Bounds:
             servers = scenario.model.queue.servers if scenario.model.queue else 1
             bounds["arrival_rate"] = robots / window
             bounds["loss_rate"] = bounds["throughput"] = np.maximum(robots, servers) / window
-        if "page_sums" in means and scenario.pages is not None:
-            bounds |= _of_pages(means, window, robots, scenario, scenario.pages)
+        if "page_sums" in means and scenario.model.pages is not None:
+            bounds |= _of_pages(means, window, robots, scenario, scenario.model.pages)
         if "servers" in means and scenario.servers is not None:
             bounds |= _of_servers(means["servers"], window, scenario.servers)
         if scenario.costs.model_fields_set:
@@ -110,7 +110,7 @@ def unevenness(cycle: ArrayLike, subjects: int) -> Array:
 
 
 def _of_pages(
-    means: Mapping[str, Part], window: float, robots: Array, scenario: Scenario, section: Pages
+    means: Mapping[str, Part], window: float, robots: Array, scenario: Scenario, section: PageData
 ) -> Bounds:
     """A page's count is off by the partial cycle, and by its share of one access of each robot.
 
@@ -138,8 +138,8 @@ def _of_pages(
     elif isinstance(policy, Due):  # each page has a cycle of its own
         uneven = np.ones(section.count)
     expected = shares * accesses
-    stale = _of_staleness(expected, uneven, change_rates(section) * window)
-    weights = page_weights(section)
+    stale = _of_staleness(expected, uneven, section.change_rates * window)
+    weights = section.weights
     weighted = weighted_sum(stale, weights)
     bounds = {
         "crawl_rate": (uneven + robots * shares) / window,
@@ -151,7 +151,7 @@ def _of_pages(
     each, whole = _of_refresh_times(
         means["pages"]["refreshes"], means["pages"]["refresh_time"], uneven
     )
-    bounds["time_to_refresh"] = np.append(whole, each[change_rates(section) > 0])
+    bounds["time_to_refresh"] = np.append(whole, each[section.change_rates > 0])
     if "ages" in means and isinstance(policy, Planned):
         ages = means["ages"]["age_time"] / window
         bounds["index_age"] = np.where(expected > 0, 2.0 * ages * (1.0 + uneven) / expected, 0.0)
@@ -199,7 +199,7 @@ class _Summed(NamedTuple):
 
 
 def _of_page_sums(
-    part: Part, window: float, robots: Array, section: Pages, policy: Accessing | None
+    part: Part, window: float, robots: Array, section: PageData, policy: Accessing | None
 ) -> Bounds:
     """The same where pages are summed up: a group is accessed as if it were one page."""
     if policy is None or (isinstance(policy, Planned | Due) and not isinstance(policy, Periodic)):
@@ -212,7 +212,7 @@ def _of_page_sums(
         "crawl_frequency": summed.uneven / part["accesses"],
         "obsolescence_rate": _and_quantiles(summed.stale / sizes),
         "weighted_obsolescence": summed.weighted,
-        "stale_answer_probability": summed.weighted[:1] / page_weights(section).sum(),
+        "stale_answer_probability": summed.weighted[:1] / section.weights.sum(),
     }
     each, _ = _of_refresh_times(
         np.append(part["group_refreshes"], part["followed_refreshes"]),
@@ -230,11 +230,11 @@ def _of_page_sums(
     return bounds
 
 
-def _of_counts(part: Part, window: float, section: Pages) -> _Summed:
+def _of_counts(part: Part, window: float, section: PageData) -> _Summed:
     """Of a plan without a period each replication has summed up what its own accesses say."""
     counted = np.append(part["group_deliveries"], part["followed_deliveries"])
     uneven = np.full(len(counted), _STRAYING)
-    changes = change_rates(section)[list(followed_pages(section))] * window
+    changes = section.change_rates[list(followed_pages(section))] * window
     single = _of_staleness(part["followed_deliveries"], _STRAYING, changes)
     weighted = np.append(part["unsettled"], part["group_weighted_unsettled"])
     return _Summed(
@@ -246,10 +246,10 @@ def _of_counts(part: Part, window: float, section: Pages) -> _Summed:
     )
 
 
-def _of_shares(part: Part, window: float, section: Pages, policy: Accessing) -> _Summed:
+def _of_shares(part: Part, window: float, section: PageData, policy: Accessing) -> _Summed:
     """Of pages that are drawn, or listed in a period, it is known how often each is accessed."""
     followed = list(followed_pages(section))
-    weights = page_weights(section)
+    weights = section.weights
     shares = realised_shares(policy, section)
     each: Array = np.zeros(section.count)
     groups: Array = np.zeros(len(group_sizes(section)))
@@ -257,7 +257,7 @@ def _of_shares(part: Part, window: float, section: Pages, policy: Accessing) -> 
         cycle = access_cycle(policy, section)
         each = unevenness(cycle, section.count)
         groups = _unevenness_of_groups(cycle, section)
-    shift = _of_staleness(shares * part["accesses"], each, change_rates(section) * window)
+    shift = _of_staleness(shares * part["accesses"], each, section.change_rates * window)
     whole = weighted_sum(shift, weights)
     return _Summed(
         shares=np.append(sums_by_group(section, shares), shares[followed]),
@@ -273,7 +273,7 @@ def _and_quantiles(bounds: Array) -> Array:
     return np.append(bounds, np.zeros(len(QUANTILES)))
 
 
-def _unevenness_of_groups(cycle: Indices, section: Pages) -> Array:
+def _unevenness_of_groups(cycle: Indices, section: PageData) -> Array:
     """Those of the accesses of each group as a whole."""
     return np.concatenate(
         [unevenness(each.of_page[cycle], len(each.names)) for each in groupings(section)]

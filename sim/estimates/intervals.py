@@ -21,10 +21,9 @@ from scenarios.arrays import Array
 from scenarios.laws import Deterministic
 from scenarios.measures import MEASURES
 from scenarios.model import Never
-from scenarios.page_data import access_shares, change_rates
+from scenarios.page_data import PageData, access_shares
 from scenarios.page_groups import QUANTILES, followed_pages, largest_in_groups
 from scenarios.rare import CLUSTERING, share_dispersion
-from scenarios.sections import Pages
 from sim.estimates.measures import packets_ended, pages_ended
 from sim.estimates.totals import Part, Totals, Values
 
@@ -123,8 +122,8 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
         queue = scenario.model.queue
         if queue is not None and isinstance(queue.patience, Never):
             samples["obsolescence_probability"] = np.array([np.inf])
-    if "page_sums" in totals.parts and scenario.pages is not None:
-        samples |= _of_pages(totals, scenario.pages, scenario)
+    if "page_sums" in totals.parts and scenario.model.pages is not None:
+        samples |= _of_pages(totals, scenario.model.pages, scenario)
     if "servers" in totals.parts:
         packets = packets_ended(totals.parts["servers"])
         every = np.column_stack([packets, packets.sum(axis=1)])
@@ -209,13 +208,13 @@ def _of_page_set(part: Part) -> Samples:
     }
 
 
-def _of_pages(totals: Totals, pages: Pages, scenario: Scenario) -> Samples:
+def _of_pages(totals: Totals, pages: PageData, scenario: Scenario) -> Samples:
     """Accesses; of a page that never changes nothing but 0 is possible.
 
     The shares of a policy that draws nothing are no matter of chance, where no access fails.
     """
     accesses = totals.parts["page_sums"]["accesses"].sum()
-    rates = change_rates(pages)
+    rates = pages.change_rates
     policy = scenario.model.accessing
     drawn = are_drawn(scenario)
     shares = None if policy is None else access_shares(policy, pages)
@@ -259,7 +258,7 @@ def are_drawn(scenario: Scenario) -> bool:
 
 
 def _of_groups(
-    part: Part, pages: Pages, rates: Array, shares: Array | None, drawn: bool
+    part: Part, pages: PageData, rates: Array, shares: Array | None, drawn: bool
 ) -> Samples:
     """The same where pages are summed up: of a group all its accesses, of a quantile nothing."""
     single = list(followed_pages(pages))

@@ -15,14 +15,14 @@ from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, without_variance
 from scenarios.measures import MEASURES, Subject
 from scenarios.model import Never, Queue
-from scenarios.page_data import change_rates
+from scenarios.page_data import PageData
 from scenarios.page_groups import (
     QUANTILES,
     followed_pages,
     group_names,
     group_sizes,
 )
-from scenarios.sections import Pages, Servers
+from scenarios.sections import Servers
 from sim import rules
 from sim.engine_inputs import due_rules, exponential_delivery, robots_at_levels
 from sim.estimates.totals import Part, Totals, Values
@@ -66,8 +66,8 @@ def measures_of(totals: Totals, scenario: Scenario) -> Values:
                 values[measure.name] = _joined(*subjects), np.hstack(columns)
         for name in infinite.keys() & values.keys():
             _leave_out(values, name, infinite[name].subjects)
-        if "time_to_refresh" in values and scenario.pages is not None:
-            never = np.flatnonzero(change_rates(scenario.pages) == 0)
+        if "time_to_refresh" in values and scenario.model.pages is not None:
+            never = np.flatnonzero(scenario.model.pages.change_rates == 0)
             if len(never):
                 _leave_out(values, "time_to_refresh", never.tolist())
     return values
@@ -149,8 +149,8 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
         run[part] = single_pages(totals, part)
     if "frontier" in run:
         run["frontier"].catch_up = _catch_up(totals.parts["frontier"], window, scenario)
-    if "page_sums" in run and scenario.pages is not None:
-        run["page_sums"] = _of_page_sums(totals.parts["page_sums"], window, scenario.pages)
+    if "page_sums" in run and scenario.model.pages is not None:
+        run["page_sums"] = _of_page_sums(totals.parts["page_sums"], window, scenario.model.pages)
     if "servers" in run and scenario.servers is not None:
         run["servers"].ended = packets_ended(totals.parts["servers"])
         run["servers"].routing_cost = _routing_cost(totals.parts["servers"], scenario.servers)
@@ -180,7 +180,7 @@ def single_pages(totals: Totals, part: str) -> SimpleNamespace:
 _OF_SINGLE_PAGES = ("stale_shares", "crawl_rates", "crawl_frequencies", "ages")
 
 
-def _of_page_sums(part: Part, window: Array, pages: Pages) -> SimpleNamespace:
+def _of_page_sums(part: Part, window: Array, pages: PageData) -> SimpleNamespace:
     """Sums over all pages and, of many, those of each group, some single pages, and quantiles."""
     sums = SimpleNamespace(
         window=window,

@@ -11,10 +11,9 @@ from collections.abc import Collection
 import numpy as np
 
 from scenarios.measures import Subject
-from scenarios.page_data import change_rates, page_weights
+from scenarios.page_data import PageData
 from scenarios.page_groups import FOLLOWED, blocks_of, largest_products
 from scenarios.results import Columns
-from scenarios.sections import Pages
 from sim.estimates.intervals import interval
 from sim.estimates.jackknife import rounded_errors, t_quantile
 from sim.tally import PagesTally
@@ -25,7 +24,7 @@ class PagePool:
 
     Parameters
     ----------
-    pages : Pages
+    pages : PageData
         Those of the scenario.
 
     Attributes
@@ -38,7 +37,7 @@ class PagePool:
         Squared deviations of the time out of date from its mean, summed.
     """
 
-    def __init__(self, pages: Pages) -> None:
+    def __init__(self, pages: PageData) -> None:
         self._pages = pages
         self.replications = 0
         self.deliveries = np.zeros(pages.count, dtype=np.int64)
@@ -68,7 +67,7 @@ class PagePool:
         without : collection
             Subjects that have rows already.
         """
-        largest = largest_products(self.stale_time, page_weights(self._pages), FOLLOWED)
+        largest = largest_products(self.stale_time, self._pages.weights, FOLLOWED)
         pages = [page for page in largest.tolist() if page not in without]
         count = self.replications
         estimate = self.stale_time[pages] / (count * window)
@@ -76,7 +75,7 @@ class PagePool:
             variance = self.squares[pages] / np.float64(count * (count - 1))
         error = rounded_errors(np.sqrt(variance) / window, estimate)
         seen = np.maximum(self.deliveries[pages], count)
-        sample = np.where(change_rates(self._pages)[pages] > 0, seen, np.inf)
+        sample = np.where(self._pages.change_rates[pages] > 0, seen, np.inf)
         ends = interval("obsolescence_rate", estimate, error, sample, t_quantile(count - 1))
         values = np.stack([estimate, error, *ends, np.zeros(len(pages)), sample])
         return Columns("obsolescence_rate", pages, values)

@@ -115,7 +115,7 @@ def quantile_columns(
     estimates, replications, leave_one_out : Columns
         Classes without pages are left out, and pages without an access.
     """
-    queue, frontier, section = scenario.model.queue, scenario.model.frontier, scenario.pages
+    queue, frontier, section = scenario.model.queue, scenario.model.frontier, scenario.model.pages
     if queue is not None and queue.sojourn_quantiles:
         sources = [(f"{name} ", partial(_times_of, name=name)) for name in _classes(tallies)]
         yield from _columns("sojourn_quantile", tallies, sources, queue.sojourn_quantiles)

@@ -124,8 +124,8 @@ def levels_by_exponentials(scenario: Scenario) -> Array:
     during = np.diag(births[1:-1], 1) + np.diag(timers * np.arange(1.0, capacity), -1)
     during -= np.diag(during.sum(axis=1))
     augmented = np.block([[during, np.eye(capacity)], [np.zeros((capacity, 2 * capacity))]])
-    shares = access_shares(robots.accessing, scenario.pages)  # type: ignore[arg-type]  # there is one
-    times = page_service_times(buffer.service, scenario.pages)
+    shares = access_shares(robots.accessing, scenario.model.pages)  # type: ignore[arg-type]  # there is one
+    times = page_service_times(buffer.service, scenario.model.pages)
     steps = sum(p * expm(augmented * x) for p, x in zip(shares, times, strict=True))
     after, spent = steps[:capacity, :capacity], steps[:capacity, capacity:]
     starts = np.hstack([after[:, :1] + after[:, 1:2], after[:, 2:], np.zeros((capacity, 1))])

@@ -38,10 +38,7 @@ from crawlsim.report.drawing import (
     COLOURS,
     THEORY,
     VERDICT_COLOURS,
-    apart,
-    axes_for,
     ink_on,
-    name_ends,
     svg_text,
 )
 from crawlsim.report.pages import _change_rates
@@ -645,29 +642,6 @@ def test_a_rule_of_classes_is_a_map_of_who_is_switched_on() -> None:
 
 def test_a_threshold_needs_no_map() -> None:
     assert not has_map(load("four-robots-one-threshold"))
-
-
-@pytest.mark.parametrize(
-    ("heights", "places"),
-    [
-        ([0.0, 20.0], [0.0, 20.0]),
-        ([10.0, 11.0], [5.5, 15.5]),
-        ([10.0, 11.0, 12.0], [1.0, 11.0, 21.0]),
-        ([0.0, 8.0, 9.0, 60.0], [-4.0 - 1 / 3, 5.0 + 2 / 3, 15.0 + 2 / 3, 60.0]),
-    ],
-)
-def test_names_stand_apart_in_their_order_as_near_as_can_be(
-    heights: list[float], places: list[float]
-) -> None:
-    assert apart(heights, 10.0) == pytest.approx(places)
-
-
-def test_names_at_the_ends_of_lines_do_not_touch() -> None:
-    ax = axes_for(None)
-    ax.plot([0.0, 1.0], [[0.0, 0.0], [0.98, 1.0]])
-    name_ends(ax, [(1.0, 1.0, "upper"), (1.0, 0.98, "lower")])
-    lower, upper = (text.get_window_extent() for text in ax.texts)
-    assert upper.y0 >= lower.y1
 
 
 def test_numbers_have_the_ink_that_is_read_on_their_cell() -> None:

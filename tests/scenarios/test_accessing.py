@@ -17,7 +17,7 @@ from scenarios.accessing.golden_ratio import GoldenRatio, golden_cycle, largest_
 from scenarios.accessing.policy import InSequence
 from scenarios.accessing.randomized import Randomized
 from scenarios.accessing.round_robin import RoundRobin
-from scenarios.page_data import access_shares, change_rates, page_weights
+from scenarios.page_data import access_shares
 
 FIBONACCI = [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987]
 
@@ -147,14 +147,14 @@ def test_the_words_of_pages_and_frequencies_stand_for_numbers() -> None:
     made = with_pages(
         {"change_rates": zipf}, {"policy": "randomized", "frequencies": "change-rate"}
     )
-    assert change_rates(made.pages) == pytest.approx([6.0, 3.0, 2.0])
-    assert page_weights(made.pages) == pytest.approx([6.0, 3.0, 2.0])
-    assert access_shares(made.robots.accessing, made.pages) == pytest.approx(
+    assert made.model.pages.change_rates == pytest.approx([6.0, 3.0, 2.0])
+    assert made.model.pages.weights == pytest.approx([6.0, 3.0, 2.0])
+    assert access_shares(made.robots.accessing, made.model.pages) == pytest.approx(
         [6 / 11, 3 / 11, 2 / 11]
     )
     even = with_pages(
         {"change_rates": [1.0, 2.0], "weights": "uniform"},
         {"policy": "cyclic", "template": [0, 1, 1]},
     )
-    assert page_weights(even.pages).tolist() == [1.0, 1.0]
-    assert access_shares(even.robots.accessing, even.pages) == pytest.approx([1 / 3, 2 / 3])
+    assert even.model.pages.weights.tolist() == [1.0, 1.0]
+    assert access_shares(even.robots.accessing, even.model.pages) == pytest.approx([1 / 3, 2 / 3])

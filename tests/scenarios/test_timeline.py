@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scenarios import Scenario, scenario_from
 from scenarios.interventions import FACTORS, Intervention
-from scenarios.timeline import observation_times, pieces
+from scenarios.timeline import observation_times
 
 END = 30.0
 QUARTERS = st.integers(0, 60).map(lambda n: n / 4)
@@ -66,7 +66,7 @@ def test_pieces_have_the_settings_in_force_and_cover_the_time(
     tables: list[dict[str, Any]], start: int
 ) -> None:
     scenario = system(tables)
-    found = pieces(scenario, float(start), END)
+    found = scenario.model.timeline.between(float(start), END)
     assert (found[0].begin, found[-1].end) == (start, END)
     for before, after in pairwise(found):
         assert before.end == after.begin
@@ -83,7 +83,8 @@ def test_pieces_have_the_settings_in_force_and_cover_the_time(
 
 
 def test_an_intervention_that_fills_its_period_up_to_rounding_is_for_good() -> None:
-    found = pieces(system([{"at": 0.1, "until": 0.3, "every": 0.2, "robots": 1}]), 0.0, END)
+    scenario = system([{"at": 0.1, "until": 0.3, "every": 0.2, "robots": 1}])
+    found = scenario.model.timeline.pieces
     assert [(piece.begin, piece.robots) for piece in found] == [(0.0, None), (0.1, 1)]
 
 

@@ -28,7 +28,7 @@ from analytic.page_refresh import (
 from scenarios import Scenario, ScenarioError, dumps, load, scenario_from
 from scenarios.accessing import POLICIES
 from scenarios.laws import Deterministic, Gamma
-from scenarios.page_data import host_spacings, page_hosts
+from scenarios.page_data import host_spacings
 from sim import rules, simpy_engine
 from sim.estimates.controls import controls_of
 from sim.estimates.totals import Totals
@@ -81,8 +81,8 @@ def too_close(scenario: Scenario, accesses: list[tuple[float, int, int]]) -> int
     """How often two accesses to one host start sooner than it wants."""
     assert scenario.pages is not None
     assert scenario.robots is not None
-    host = page_hosts(scenario.pages)
-    spacing = host_spacings(scenario.robots, scenario.pages)
+    host = scenario.model.pages.hosts
+    spacing = host_spacings(scenario.robots, scenario.model.pages)
     count = 0
     for each in range(scenario.pages.host_count):
         times = [time for time, _, page in accesses if host[page] == each]
@@ -227,16 +227,16 @@ def test_hosts_from_a_file_and_by_their_sizes(tmp_path: Any) -> None:
     columns = {key: {"file": str(table), "column": key} for key in ("rate", "host")}
     pages = {"change_rates": columns["rate"], "hosts": columns["host"]}
     made = polite().with_({"pages": pages})
-    assert page_hosts(made.pages).tolist() == [1, 0, 1]  # type: ignore[arg-type]
+    assert made.model.pages.hosts.tolist() == [1, 0, 1]  # type: ignore[arg-type]
     again = tmp_path / "again.toml"
     again.write_text(dumps(made, tmp_path))
-    assert page_hosts(load(again).pages).tolist() == [1, 0, 1]  # type: ignore[arg-type]
+    assert load(again).model.pages.hosts.tolist() == [1, 0, 1]  # type: ignore[arg-type]
     table.write_text("rate,host\n0.5,1\n0.1,0.5\n0.2,1\n")
     with pytest.raises(ScenarioError, match=r"(?s)pages\.hosts.*must be whole"):
         polite().with_({"pages": pages})
     zipf = {"zipf": {"hosts": 4, "exponent": 1.0}}
     many = {"change_rates": [1.0] * 1000, "hosts": zipf}
-    counts = np.bincount(page_hosts(polite().with_({"pages": many}).pages))  # type: ignore[arg-type]
+    counts = np.bincount(polite().with_({"pages": many}).model.pages.hosts)  # type: ignore[arg-type]
     assert counts == pytest.approx(np.array([12, 6, 4, 3]) * 40, abs=2)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from scenarios import Scenario, scenario_from
-from scenarios.page_data import change_rates
 from sim import compiled_engine, simpy_engine
 from sim.event_log import Row
 from sim.tally import Tally
@@ -144,7 +143,7 @@ def test_changes_are_a_poisson_process_of_the_rate_of_the_page(name: str) -> Non
     _, rows = logged(scenario)
     changes = [(row[4], row[1]) for row in rows if row[2] == "change"]
     assert scenario.pages is not None
-    for page, rate in enumerate(change_rates(scenario.pages)):
+    for page, rate in enumerate(scenario.model.pages.change_rates):
         times = [time for where, time in changes if where == page]
         assert abs(len(times) - 20000.0 * rate) <= 4.5 * (20000.0 * rate) ** 0.5
         if rate:

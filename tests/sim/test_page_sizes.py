@@ -11,7 +11,6 @@ import pytest
 
 import sim
 from scenarios import Scenario, scenario_from
-from scenarios.page_data import page_sizes
 from sim.event_log import EventLog
 
 SIZES = [1.0, 0.0, 7.0, 3.0]
@@ -75,7 +74,7 @@ def test_changing_a_size_leaves_the_random_numbers_alone() -> None:
 def test_sizes_by_a_power_law_have_their_mean_and_are_spread() -> None:
     scenario = by_size({"pages.sizes": {"zipf": {"exponent": 0.5, "mean": 9.0}}})
     assert scenario.pages is not None
-    sizes = page_sizes(scenario.pages)
+    sizes = scenario.model.pages.sizes
     assert sizes.mean() == pytest.approx(9.0)
     assert np.sort(sizes)[::-1] == pytest.approx(sizes.max() * np.arange(1.0, 5.0) ** -0.5)
     assert not (np.diff(sizes) < 0).all()

@@ -17,7 +17,6 @@ from systems import pages_counted
 
 import sim
 from scenarios import Estimate, Results, Scenario, scenario_from
-from scenarios.page_data import change_rates, page_weights
 from scenarios.page_groups import (
     FOLLOWED,
     SHARES,
@@ -111,7 +110,7 @@ def test_sums_and_rows_give_the_same_bits(kind: str, engine: str) -> None:
     assert [numbers(row) for row in whole] == [
         numbers(found) for row in whole if (found := sums.find(row.measure, row.subject))
     ]
-    followed = set(followed_pages(many(KINDS[kind]).pages))
+    followed = set(followed_pages(many(KINDS[kind]).model.pages))
     singles = [row for row in sums.estimates if is_single(row) and row.subject in followed]
     assert {row.subject for row in singles} == followed
     for row in singles:
@@ -136,7 +135,7 @@ def test_ends_of_the_window_shift_sums_as_they_shift_rows(kind: str) -> None:
     assert math.fsum(row.end_effect_bound for row in groups) == pytest.approx(other)
     if "buffer" in kind:  # rows divide by the expected accesses, sums by those that were counted
         rates = [rows.find("crawl_rate", page).estimate for page in range(PAGES)]
-        for page in followed_pages(many(KINDS[kind]).pages):
+        for page in followed_pages(many(KINDS[kind]).model.pages):
             one, other = (each.find("index_age", page).end_effect_bound for each in (rows, sums))
             assert other * rates[page] == pytest.approx(one * np.mean(rates), rel=1e-12)
             assert (other > 0) == kind.startswith("in turn")
@@ -234,7 +233,7 @@ def test_a_precision_of_pages_is_that_of_their_groups() -> None:
 def test_the_worst_pages_are_those_of_the_rows(kind: str) -> None:
     rows, sums = both(KINDS[kind])
     scenario = many(KINDS[kind])
-    weights = page_weights(scenario.pages)
+    weights = scenario.model.pages.weights
     every = np.array([row.estimate for row in rows.rows.of_measure("obsolescence_rate")])
     worst = np.argsort(-weights * every, kind="stable")[:FOLLOWED].tolist()
     kept = {
@@ -256,8 +255,8 @@ def test_the_worst_pages_are_those_of_the_rows(kind: str) -> None:
 def test_groups_are_sums_and_means_of_the_rows(kind: str) -> None:
     rows, sums = both(KINDS[kind])
     scenario = many(KINDS[kind])
-    weights = page_weights(scenario.pages)
-    for grouping in groupings(scenario.pages):
+    weights = scenario.model.pages.weights
+    for grouping in groupings(scenario.model.pages):
         for number, name in enumerate(grouping.names):
             pages = np.flatnonzero(grouping.of_page == number).tolist()
             for row in (each for each in sums.estimates if each.subject == name):
@@ -298,7 +297,7 @@ def test_quantiles_over_the_pages_are_means_of_those_of_the_replications() -> No
     st.integers(0, 70),
 )
 def test_groups_have_every_page_once_and_part_no_equal_rates(rates: list[float], at: int) -> None:
-    pages = many({"pages.change_rates": rates}).pages
+    pages = many({"pages.change_rates": rates}).model.pages
     (grouping,) = groupings(pages)
     assert len(grouping.of_page) == len(rates) == group_sizes(pages).sum()
     assert set(grouping.of_page.tolist()) == set(range(len(grouping.names)))
@@ -311,7 +310,7 @@ def test_groups_have_every_page_once_and_part_no_equal_rates(rates: list[float],
 
 
 def test_tenths_of_unequal_rates_are_tenths() -> None:
-    pages = many({"pages.change_rates": [float(n + 1) for n in range(50)]}).pages
+    pages = many({"pages.change_rates": [float(n + 1) for n in range(50)]}).model.pages
     assert group_names(pages) == tuple(f"tenth {n}" for n in range(1, 11))
     assert group_sizes(pages).tolist() == [5.0] * 10
 
@@ -341,19 +340,19 @@ def test_sums_do_not_depend_on_where_blocks_are_cut_but_for_rounding(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tally = pages_counted(np.arange(PAGES), np.linspace(0.0, 9.0, PAGES) ** 2)
-    pages = many().pages
-    whole = page_sums.sums_by_group(pages, tally.stale_time, change_rates(pages))
+    pages = many().model.pages
+    whole = page_sums.sums_by_group(pages, tally.stale_time, pages.change_rates)
     monkeypatch.setattr("scenarios.page_groups._BLOCK", 10)
-    cut = page_sums.sums_by_group(pages, tally.stale_time, change_rates(pages))
+    cut = page_sums.sums_by_group(pages, tally.stale_time, pages.change_rates)
     assert cut == pytest.approx(whole, rel=1e-14)
-    assert page_sums.weighted_sum(tally.stale_time, change_rates(pages)) == pytest.approx(
-        math.fsum((tally.stale_time * change_rates(pages)).tolist()), rel=1e-14
+    assert page_sums.weighted_sum(tally.stale_time, pages.change_rates) == pytest.approx(
+        math.fsum((tally.stale_time * pages.change_rates).tolist()), rel=1e-14
     )
 
 
 def test_pages_that_never_vary_have_no_error_in_the_pool() -> None:
     """Sums of 0.1 are not exact; their last bits are no spread."""
-    pool = page_pool.PagePool(many().pages)
+    pool = page_pool.PagePool(many().model.pages)
     stale = np.full(PAGES, 0.1)
     for _ in range(7):
         pool.add(pages_counted(np.ones(PAGES, dtype=np.int64), stale))
@@ -391,7 +390,7 @@ def test_of_more_pages_nothing_of_single_pages_is_sent(monkeypatch: pytest.Monke
     assert not counted.wants_pages
     found = sim.run(scenario)
     single = {row.subject for row in found.estimates if is_single(row)}
-    assert single == set(followed_pages(scenario.pages))
+    assert single == set(followed_pages(scenario.model.pages))
 
 
 @pytest.mark.parametrize("kind", ["drawn", "by deadline", "in turn through a buffer"])

@@ -27,7 +27,7 @@ DEADLINE = Deadline.model_validate({"policy": "deadline", "frequencies": SHARES}
 
 
 def pages() -> Any:
-    return load("deadline-frequencies").pages
+    return load("deadline-frequencies").model.pages
 
 
 def first(blocks: Iterator[Any], count: int) -> list[int]:

@@ -15,7 +15,6 @@ import sim
 from experiments.signals_above_bound import system
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.model import present
-from scenarios.page_data import page_signals, page_weights
 from scenarios.results import Estimate
 from sim import compiled_engine, rules, simpy_engine
 from sim.compiled_engine.crawl_values import (
@@ -127,7 +126,7 @@ def test_the_page_that_is_taken_is_worth_most(signals: dict[str, Any], gap: floa
         {"pages": {**pages, "signals": signals}}
     )
     values = crawl_values_of(scenario)
-    heard = page_signals(scenario.pages).heard  # type: ignore[arg-type]  # there are pages
+    heard = scenario.model.pages.signals.heard  # type: ignore[arg-type]  # there are pages
     limits, now, taken = set(), 0.0, -1
     for _ in range(3000):
         now += gap
@@ -293,7 +292,7 @@ def test_five_hundred_pages_come_near_to_the_bound(changes: float) -> None:
     scenario = system(500, changes, 0.2, 0.5)
     (bound,) = [each.value for each in analytic.predict(scenario)[0]]
     found = sim.run(scenario).find("weighted_obsolescence")
-    of_all = float(page_weights(present(scenario.pages)).sum())
+    of_all = float(present(scenario.model.pages).weights.sum())
     assert (of_all - found.estimate) / (of_all - bound) > 0.995
     assert found.estimate > bound - 4 * found.standard_error
 

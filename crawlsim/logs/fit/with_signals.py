@@ -22,7 +22,6 @@ from scenarios.text import counted
 _SEED = 5
 _DRAWS, _DRAWS_OF_MANY = 480, 120
 _MANY = 3000
-_FEW_DRAWS = 20
 MOST_SAID = 5
 """Hosts of which notes speak."""
 _ALL_SHARES = 0.05

@@ -54,6 +54,15 @@ class Limits:
     host_budgets: Array
 
 
+def leave_room(limits: Limits) -> bool:
+    """Whether some schedule keeps the limits."""
+    try:
+        refuse_what_cannot_be(limits, np.full(len(limits.host_budgets), "", object))
+    except ScenarioError:
+        return False
+    return True
+
+
 def refuse_what_cannot_be(
     limits: Limits, host_names: NDArray[np.object_], option: str = "--max"
 ) -> None:

@@ -13,7 +13,7 @@ from crawlsim.logs.fit.shared_prior import Estimates
 from crawlsim.logs.fit.signal_worth import Beside, Draws, signals_beside
 from crawlsim.logs.fit.with_signals import MOST_SAID, drawn, worth_of_hosts
 from crawlsim.logs.plan import allocation
-from crawlsim.logs.plan.allocation import Limits, most_possible, refuse_what_cannot_be
+from crawlsim.logs.plan.allocation import Limits, leave_room, most_possible
 from crawlsim.logs.plan.planning import Forecast
 from crawlsim.logs.plan.replay import Changes, Window, cuts
 from crawlsim.logs.plan.schedule import (
@@ -135,9 +135,7 @@ def _left_fresh(schedule: Schedule, plan: LevelPlan) -> float:
 def _with_more(draws: Draws, importance: Array, limits: Limits, even_share: float) -> float | None:
     """Expected stale share with a larger budget; None where the limits leave no room for it."""
     limits = replace(limits, budget=(1 + MORE_BUDGET) * limits.budget)
-    try:
-        refuse_what_cannot_be(limits, np.full(len(limits.host_budgets), "", object))
-    except ScenarioError:
+    if not leave_room(limits):
         return None
     plan = level_plan(draws, importance, limits, even_share)
     return float(_stale(plan, importance).mean())

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from crawlsim.logs.fit.shared_prior import Estimates, groups_of
 from crawlsim.logs.fit.with_signals import HostWorth
 from crawlsim.logs.plan import allocation
-from crawlsim.logs.plan.allocation import DAY, Limits, most_possible, refuse_what_cannot_be
+from crawlsim.logs.plan.allocation import (
+    DAY,
+    Limits,
+    leave_room,
+    most_possible,
+    refuse_what_cannot_be,
+)
 from crawlsim.logs.plan.gone import RECHECK, Gone, recheck_rates
 from crawlsim.logs.plan.hours import ActiveHours
 from crawlsim.logs.plan.planning import (
@@ -869,9 +875,7 @@ def _with_more(
     """Expected stale share with a larger budget; None where the limits leave no room for it."""
     asked = replace(asked, visits=(1 + MORE_BUDGET) * asked.visits)
     limits = replace(limits, budget=asked.visits)
-    try:
-        refuse_what_cannot_be(limits, np.full(len(limits.host_budgets), "", object))
-    except ScenarioError:
+    if not leave_room(limits):
         return None
     visits = _visits(forecast, importance, limits, asked, even_share)
     return float(stale_shares(forecast, visits, importance).mean())

@@ -47,8 +47,6 @@ _WORDS: Mapping[str, int] = {
     **dict.fromkeys(("0", "0.0", "false", "f", "no", "n"), 0),
     "": UNSAID,
 }
-_NO_DIGEST = ("", "-")
-_FEW = 3
 _BEGUN = re.compile(r"\d{4}-\d{2}", re.ASCII).match
 _FOURTEEN = r"(?:19|20|21)[0-9]{12}"
 

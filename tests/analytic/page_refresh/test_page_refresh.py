@@ -28,7 +28,6 @@ from analytic.page_refresh import (
 )
 from scenarios import Scenario, load, scenario_from
 from scenarios.laws import Deterministic, Exponential, Gamma
-from scenarios.page_data import page_weights
 
 getcontext().prec = 60
 
@@ -227,7 +226,7 @@ def test_staleness_and_robots_have_their_prices() -> None:
 def verdict(simulated: Scenario, predicted: Scenario) -> str:
     assert predicted.pages is not None
     found = sim.run(simulated)
-    return overall(compare(predict(predicted)[0], found, (), page_weights(predicted.pages)))
+    return overall(compare(predict(predicted)[0], found, (), predicted.model.pages.weights))
 
 
 POLICIES: dict[str, dict[str, Any]] = {

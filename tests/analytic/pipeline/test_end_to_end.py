@@ -56,7 +56,6 @@ from scenarios.laws import (
     PhaseType,
 )
 from scenarios.model import QueueDiscipline, ServiceOrder
-from scenarios.page_data import change_rates, page_weights
 
 ROOT = Path(__file__).parents[3]
 FRESHNESS = {"obsolescence_rate", "weighted_obsolescence", "stale_answer_probability"}
@@ -184,7 +183,7 @@ def cost(scenario: Scenario) -> float:
     method = exact_method(scenario)
     assert method is not None
     assert scenario.pages is not None
-    weights = page_weights(scenario.pages)
+    weights = scenario.model.pages.weights
     return float(weights @ method.rates(scenario) / weights.sum())
 
 
@@ -203,9 +202,9 @@ def test_more_robots_make_the_index_staler(places: int) -> None:
 
 
 def test_without_a_buffer_every_robot_helps() -> None:
-    pages = example(1).pages
+    pages = example(1).model.pages
     assert pages is not None
-    mu = change_rates(pages)
+    mu = pages.change_rates
     share = mu / mu.sum()
     costs = [
         float(share @ randomized_obsolescence(mu, share, Exponential(rate=robots / 10)))
@@ -269,7 +268,7 @@ def test_robots_on_one_list_slide_from_cyclic_to_random() -> None:
 
 
 def test_page_change_dropping_of_many_pages_is_approximated() -> None:
-    mu = change_rates(example(5).pages)  # type: ignore[arg-type]
+    mu = example(5).model.pages.change_rates  # type: ignore[arg-type]
     share = mu / mu.sum()
     expected = {5: 0.4852, 8: 0.4078, 12: 0.4098, 16: 0.4666}
     for robots, value in expected.items():

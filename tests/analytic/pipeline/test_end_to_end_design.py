@@ -45,7 +45,6 @@ from analytic.rules.searching import (
 from crawlsim.report.optimum_figures import PLOTS
 from scenarios import Scenario, ScenarioError, load
 from scenarios.laws import Deterministic
-from scenarios.page_data import change_rates, page_weights
 
 SHARES = "robots.accessing.frequencies"
 ERLANG = {
@@ -80,7 +79,7 @@ def weighted(scenario: Scenario, shares: Any) -> float:
     method = exact_method(given)
     assert method is not None
     assert given.pages is not None
-    return float(page_weights(given.pages) @ method.rates(given))
+    return float(given.model.pages.weights @ method.rates(given))
 
 
 def by_brute_force(scenario: Scenario, pages: int) -> float:
@@ -542,8 +541,8 @@ def test_best_without_a_buffer_is_for_the_robots_there_are(kind: str) -> None:
     """Planted: with constant access times of the same mean they would be over 0.01 off."""
     scenario = wide(kind)
     assert scenario.pages is not None
-    mu = change_rates(scenario.pages)
-    c = page_weights(scenario.pages)
+    mu = scenario.model.pages.change_rates
+    c = scenario.model.pages.weights
     wanted = filled(mu, c, 1.0)
     found = optimize(scenario, "frequencies")
     assert found.decision["frequencies"] == pytest.approx(wanted, abs=1e-9)

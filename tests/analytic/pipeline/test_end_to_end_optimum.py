@@ -29,7 +29,6 @@ from analytic.pipeline.costs import own_criterion
 from analytic.pipeline.random_pages import PageQueue, obsolescence_slopes, page_queue
 from scenarios import Scenario, ScenarioError, load
 from scenarios.laws import Exponential
-from scenarios.page_data import change_rates, page_weights
 
 
 def example(robots: int, places: int, **changes: Any) -> Scenario:
@@ -104,7 +103,7 @@ def test_no_other_frequencies_cost_less(seed: int) -> None:
 def test_instant_indexing_gives_the_frequencies_of_coffman1998() -> None:
     scenario = example(9, 4, buffer__service={"exponential": {"mean": 1e-9}})
     assert scenario.pages is not None
-    mu = change_rates(scenario.pages)
+    mu = scenario.model.pages.change_rates
     weights = np.ones(20)
     best = best_shares(page_queue(chain_of(scenario)), mu, weights)
     expected = best_random_shares(mu, weights, Exponential(rate=0.9))
@@ -132,12 +131,12 @@ def test_the_best_number(places: int, robots: int, best: float, of_talim: float)
 
 
 def test_weights_matter_for_the_best_number() -> None:
-    inverse = (1 / change_rates(example(1, 2).pages)).tolist()  # type: ignore[arg-type]
+    inverse = (1 / example(1, 2).model.pages.change_rates).tolist()  # type: ignore[arg-type]
     only = [1.0] + [0.0] * 19
     for weights, robots in ((only, 5), ("change-rate", 7), ("uniform", 8), (inverse, 8)):
         scenario = example(12, 21, pages__weights=weights)
         assert scenario.pages is not None
-        rates = change_rates(scenario.pages), page_weights(scenario.pages)
+        rates = scenario.model.pages.change_rates, scenario.model.pages.weights
         shares = best_random_shares(*rates, Exponential(mean=1.0)).tolist()
         scenario = scenario.with_("robots.accessing.frequencies", shares)
         assert optimize(scenario, "static").decision == {"robots": robots}
@@ -300,8 +299,8 @@ def test_the_best_buffer_by_number_of_pages() -> None:
             {"robots.available": 100, "robots.access_time.exponential.mean": 100.0}
         )
         assert finer.pages is not None
-        weights = page_weights(finer.pages)
-        mu = change_rates(finer.pages)
+        weights = finer.model.pages.weights
+        mu = finer.model.pages.change_rates
         shares = mu / mu.sum()
         costs = {
             robots: float(weights @ obsolescence_rates(_queue(finer, robots), mu, shares))

@@ -39,7 +39,7 @@ from scenarios.laws import (
     Pareto,
     Uniform,
 )
-from scenarios.page_data import access_shares, change_rates
+from scenarios.page_data import access_shares
 
 CONSTANT = {"buffer.service": {"deterministic": {"value": 1.0}}}
 UNIFORM = {"buffer.service": {"uniform": {"low": 0.0, "high": 2.0}}}
@@ -274,8 +274,8 @@ def test_exponential_timers_have_their_rate_and_the_exact_result() -> None:
     method = exact_method(scenario)
     assert method is not None
     assert method.ages is not None
-    shares = np.array(access_shares(scenario.robots.accessing, scenario.pages))
-    changes = change_rates(scenario.pages)
+    shares = np.array(access_shares(scenario.robots.accessing, scenario.model.pages))
+    changes = scenario.model.pages.change_rates
     found = patience_rates_and_ages(changes, shares, [0.9] * 22, 1.0, drops)
     assert found.rates == pytest.approx(method.rates(scenario), rel=2e-4)
     assert found.ages == pytest.approx(method.ages(scenario), rel=2e-4)
@@ -299,8 +299,10 @@ def test_the_law_of_the_level_is_exact() -> None:
     wrong = level_probabilities(deliveries, 1.0, drop_rates(Exponential(mean=8.0), 1.0, 3))
     assert abs(wrong / exact - 1).max() > 0.01
     drops = drop_rates(Erlang(shape=3, mean=8.0), 1.0, 3)
-    shares = np.array(access_shares(scenario.robots.accessing, scenario.pages))
-    near = patience_rates_and_ages(change_rates(scenario.pages), shares, deliveries, 1.0, drops)
+    shares = np.array(access_shares(scenario.robots.accessing, scenario.model.pages))
+    near = patience_rates_and_ages(
+        scenario.model.pages.change_rates, shares, deliveries, 1.0, drops
+    )
     found = [rows["obsolescence_rate", page] for page in range(20)]
     assert near.rates == pytest.approx(found, abs=0.002)
 

@@ -19,7 +19,6 @@ from experiments.signals_above_bound import excess, system
 from scenarios import Scenario, scenario_from
 from scenarios.base import LARGEST
 from scenarios.laws import Deterministic, Distribution, Exponential
-from scenarios.page_data import page_signals
 
 CHANGES, PRECISIONS, RECALLS = [1.0, 0.5, 2.0, 0.2], [0.2, 0.8, 0.6, 1.0], [0.5, 0.8, 1.0, 0.5]
 HEARD: dict[str, Any] = {
@@ -101,7 +100,7 @@ def test_stale_shares_that_are_drawn(page: int, level: float, law: Distribution)
 def test_levels_with_a_robot_for_each_page() -> None:
     scenario = scenario_from(HEARD)
     found = predicted(scenario)
-    signals = page_signals(scenario.pages)
+    signals = scenario.model.pages.signals
     levels = [2.0, 5.0, 2.0, 1e9]
     stale = level_obsolescence(signals, levels, Exponential(mean=0.1))
     lengths = cycles_at(signals, np.array(levels)).lengths + 0.1
@@ -169,7 +168,7 @@ def test_the_bound_is_all_that_is_said_of_others(changed: dict[str, Any]) -> Non
     found, others = analytic.predict(scenario)
     (bound,) = found
     accesses = 10.0 * scenario.robots.available
-    best = best_levels(page_signals(scenario.pages), np.array(CHANGES), accesses)
+    best = best_levels(scenario.model.pages.signals, np.array(CHANGES), accesses)
     assert (bound.measure, bound.kind) == ("weighted_obsolescence", "lower bound")
     assert bound.value == pytest.approx(float(np.array(CHANGES) @ (1.0 - best.fresh)))
     assert len(others) == len(FORMULAS) - 1
@@ -214,7 +213,7 @@ def test_blind_frequencies_are_those_without_signals() -> None:
     resolved = analytic.resolve(scenario_from(HEARD).with_(BLINDLY))
     none = np.zeros(4)
     deaf = best_levels(
-        page_signals(resolved.pages)._replace(silent=np.array(CHANGES), true=none, false=none),
+        resolved.model.pages.signals._replace(silent=np.array(CHANGES), true=none, false=none),
         np.array(CHANGES),
         40.0,
     )

@@ -19,7 +19,7 @@ from analytic.transient.formulas import queue_of
 from analytic.transient.indexed import IndexedPages, Jumps, Parts
 from analytic.transient.transitions import ByJumps
 from scenarios import Scenario, load, scenario_from
-from scenarios.timeline import Piece, observation_times, pieces
+from scenarios.timeline import Piece, observation_times
 
 RATES = [0.5, 0.1, 2.0]
 SHARES = [0.4, 0.5, 0.1]
@@ -95,7 +95,7 @@ def labelled(scenario: Scenario, page: int, stops: list[float]) -> list[tuple[fl
     row = np.zeros(len(STATES) + 1)
     row[number[(), True]] = 1.0
     found = []
-    for piece in pieces(scenario, 0.0, scenario.run.horizon):
+    for piece in scenario.model.timeline.between(0.0, scenario.run.horizon):
         generator = np.zeros((len(row), len(row)))
         for state, place in number.items():
             for after, rate in moves(state, page, piece):
@@ -207,7 +207,7 @@ def test_of_many_pages_few_are_followed(monkeypatch: pytest.MonkeyPatch) -> None
     every = IndexedPages(queue)
     assert every.start().shape[1] == 402
     stops = [2.5, 8.0]
-    timeline = scenario.model.timeline
+    timeline = scenario.model.timeline.pieces
     for one, other in zip(few.follow(timeline, stops), every.follow(timeline, stops), strict=True):
         for found, expected in zip(one, other, strict=True):
             assert_allclose(found, expected, rtol=0, atol=1e-13)

@@ -24,7 +24,7 @@ from analytic.transient.recovery import settling_time
 from analytic.transient.start_up import remembered_starts
 from analytic.transient.transitions import ByDoubling, ByJumps, with_diagonal
 from scenarios import Scenario, load, scenario_from
-from scenarios.timeline import Piece, pieces
+from scenarios.timeline import Piece
 
 SYSTEM: dict[str, Any] = {
     "name": "changing",
@@ -400,8 +400,8 @@ def recovery(scenario: Scenario) -> float:
 def mean_after(scenario: Scenario, last: float, times: Any) -> tuple[Any, float]:
     """Mean in system on a fine grid after the last change, and in the long run."""
     queue = queue_of(scenario)
-    *_, before = queue.follow(queue.start(), pieces(scenario, 0.0, last), ())
-    rules = queue.rules(pieces(scenario, last, last + 1.0)[-1])
+    *_, before = queue.follow(queue.start(), scenario.model.timeline.between(0.0, last), ())
+    rules = queue.rules(scenario.model.timeline.between(last, last + 1.0)[-1])
     step = expm(rules.generator * times[1])
     row = before.after
     means = []

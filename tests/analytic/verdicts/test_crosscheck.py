@@ -40,7 +40,6 @@ from analytic.verdicts.significance import (
 from crawlsim.cli.output import quantile_lines, summary_lines
 from papers import queue_by_events
 from scenarios import Estimate, Results, Scenario, library_names, load
-from scenarios.page_data import page_weights
 from sim import rules
 from sim.buffer import Buffer
 from sim.clock import Alarm
@@ -539,7 +538,7 @@ def test_no_library_scenario_disagrees_when_shortened(name: str) -> None:
     """A tenth of the work: differences of some 6 % in the judged measures would be seen."""
     scenario = resolve(load(name))
     short = shortened(scenario)
-    weights = None if short.pages is None else page_weights(short.pages).tolist()
+    weights = None if short.pages is None else short.model.pages.weights.tolist()
     rows = compare(predict(short)[0], sim.run(short), short.judged, weights)
     judged = {row.measure for row in rows if row.verdict != "not judged"}
     assert judged == set(scenario.judged)

@@ -13,7 +13,6 @@ from analytic import Comparison, check_scenario, overall, predict
 from analytic.index.page_rows import page_rows
 from analytic.transient.start_up import StartShifts
 from scenarios import Scenario, scenario_from
-from scenarios.page_data import page_weights
 from scenarios.page_groups import followed_pages, group_names
 
 PAGES = 400
@@ -61,7 +60,7 @@ def verdicts(simulated: Scenario) -> dict[tuple[str, Any], Comparison]:
 def test_groups_agree_and_single_pages_need_not_be_settled() -> None:
     """Holm's family error is 1e-3; this seed was not chosen."""
     rows = verdicts(crawl())
-    groups = group_names(crawl().pages)
+    groups = group_names(crawl().model.pages)
     assert overall(rows.values()) == "agrees"
     assert len(groups) == 10 + HOSTS
     for name in groups:
@@ -69,7 +68,7 @@ def test_groups_agree_and_single_pages_need_not_be_settled() -> None:
             assert rows[measure, name].verdict == "agrees"
             assert rows[measure, name].detectable < 0.02
     single = [row for (_, subject), row in rows.items() if isinstance(subject, int)]
-    assert len(single) == 4 * len(followed_pages(crawl().pages))
+    assert len(single) == 4 * len(followed_pages(crawl().model.pages))
     assert {row.verdict for row in single} == {"not judged"}
 
 
@@ -109,7 +108,7 @@ def test_a_host_that_is_fetched_too_seldom_is_caught() -> None:
 
 def test_a_single_page_may_still_disagree() -> None:
     """Of a page that changes half as fast as it should: it is followed by itself."""
-    page = followed_pages(crawl().pages)[3]
+    page = followed_pages(crawl().model.pages)[3]
     rates = list(RATES)
     rates[page] *= 0.5
     scenario = crawl({"pages.change_rates": rates})
@@ -130,7 +129,7 @@ def test_formulas_sum_up_what_they_say_of_every_page(weights: str) -> None:
     of_group: dict[str, list[int]] = {f"host {n}": [] for n in range(HOSTS)}
     for page, host in enumerate(many.pages.hosts):
         of_group[f"host {host}"].append(page)
-    own = page_weights(many.pages)
+    own = many.model.pages.weights
     summed = predict(many)[0]
     whole = [row for row in summed if row.subject is None]
     assert [row.value for row in whole] == [each[r.measure, None, r.source] for r in whole]
@@ -151,7 +150,7 @@ def test_formulas_sum_up_what_they_say_of_every_page(weights: str) -> None:
         )
         mean = row.measure == "obsolescence_rate"
         assert row.value == pytest.approx(total / len(pages) if mean else total, rel=1e-12)
-    assert {row.subject for row in summed} >= set(group_names(many.pages))
+    assert {row.subject for row in summed} >= set(group_names(many.model.pages))
 
 
 def test_undefined_values_leave_their_group_out() -> None:

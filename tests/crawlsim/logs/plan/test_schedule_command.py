@@ -14,7 +14,6 @@ from simulated_logs import bursty_site
 
 from crawlsim.logs.plan.writing import HEADER
 from scenarios import load
-from scenarios.page_data import page_names
 
 
 def rows_of_a_log(pages: int = 40, years: float = 6.0) -> list[tuple[str, str, str]]:
@@ -213,7 +212,7 @@ def test_fit_reads_the_same_logs_and_keeps_the_names(log: str, crawlsim: Any) ->
     assert crawlsim("optimize", "made.toml", *asked)[0] == 0
     best = load("best.toml")
     assert best.pages is not None
-    assert list(page_names(best.pages) or ()) == list(rates)
+    assert list(best.model.pages.names or ()) == list(rates)
     assert crawlsim("fit", log, "--rates", "best")[0] == 2
 
 
