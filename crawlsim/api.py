@@ -505,7 +505,8 @@ def rank(
     *,
     minimise: str | None = None,
     maximise: str | None = None,
-    first: str | None = None,
+    first: str | Sequence[str] | None = None,
+    last: str | Sequence[str] | None = None,
     confidence: float = _CONFIDENCE,
     indifference: float | None = None,
     max_replications: int | None = None,
@@ -521,8 +522,9 @@ def rank(
         As of `sweep`.
     minimise, maximise : str, optional
         A measure, with its subject where it has several, such as ``"sojourn_time served"``.
-    first : str, optional
-        Instead, a bound: the first cell within it is wanted, in the order of `vary`.
+    first, last : str or sequence of str, optional
+        Instead, bounds: the first cell within all of them is wanted, in the order of `vary`, or the
+        last.
     confidence : float
         With which the best cell is told apart from the others.
     indifference : float, optional
@@ -553,9 +555,9 @@ def rank(
 
     if not 0.5 < confidence < 1.0:
         raise ScenarioError("confidence", confidence, "must be above 0.5 and below 1")
-    goal = goal_of(minimise, maximise, first)
+    goal = goal_of(minimise, maximise, first, last)
     if goal is None:
-        raise ScenarioError("minimise", MISSING, "is needed, or maximise, or first")
+        raise ScenarioError("minimise", MISSING, "is needed, or maximise, first or last")
     varied = varied_of(vary, values)
     grid = cells(scenario_of(system), varied)
     rule = indifference_of(indifference, confidence, goal, grid, max_replications)
@@ -596,7 +598,8 @@ def sweep(
     *,
     minimise: str | None = None,
     maximise: str | None = None,
-    first: str | None = None,
+    first: str | Sequence[str] | None = None,
+    last: str | Sequence[str] | None = None,
     exact: bool = True,
     seed: int | None = None,
     replications: int | None = None,
@@ -614,7 +617,7 @@ def sweep(
         one key.
     values : iterable, optional
         Of the one key.
-    minimise, maximise, first : str, optional
+    minimise, maximise, first, last : optional
         As of `rank`: the `best` of what is returned says which cell it is.
     exact : bool
         Whether the exact values are computed too.
@@ -636,7 +639,7 @@ def sweep(
     from crawlsim.ranking import goal_of, ranked
     from sim.sweep import cells, varied_of
 
-    goal = goal_of(minimise, maximise, first)
+    goal = goal_of(minimise, maximise, first, last)
     grid = cells(scenario_of(system), varied_of(vary, values))
     how = {"engine": engine, "executor": executor, "precision": precision}
     records = _records(grid, exact=exact, seed=seed, replications=replications, **how)

@@ -55,6 +55,7 @@ OF_SWEEPS = {
 WITHOUT = {
     "change-unseen": "two quantiles",
     "classes-of-pages": "three lines with three numbers",
+    "failing-ci": "an exit code",
     "how-many-indexers": "the answer is a number in a table of a sweep",
     "millions-of-pages": "a hundred million frequencies",
     "precision": "how long a run must be",

@@ -146,7 +146,7 @@ def _exit_code(arguments: list[str] | None) -> int:
         click.echo(f"crawlsim: interrupted; {what}", err=True)
         return _INTERRUPTED
     except (BrokenPipeError, SystemExit):
-        # click turns a closed pipe into an exit with 1, which here means a disagreement.
+        # click turns a closed pipe into an exit with 1, which here means that something failed.
         _forget_output()
         return 0
     except OutputError as error:
