@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from crawlsim.designs import DesignComparison
     from crawlsim.logs.fit import Fit, Trace
     from crawlsim.logs.fit.trace import Kind
     from crawlsim.logs.plan import Schedule
@@ -410,6 +411,47 @@ def compare(
     if not isinstance(seen, Results):
         raise TypeError(f"results: {brief(seen)} is none; run(system) gives some")
     return analytic.compare(own, seen, judged, weights, **options)
+
+
+@checked
+def compare_designs(
+    a: System,
+    b: System,
+    *,
+    seed: int | None = None,
+    replications: int | None = None,
+    engine: str | None = None,
+    executor: Executor | None = None,
+) -> DesignComparison:
+    """The differences of two designs, simulated with common random numbers.
+
+    Parameters
+    ----------
+    a, b : Scenario, str or Path
+    seed, replications : int, optional
+        Of both; default: those of `a`.
+    engine, executor
+        As of `run`.
+
+    Returns
+    -------
+    DesignComparison
+        A row for each measure, with the difference of `b` from `a` and its 95 % interval; its
+        `sentence` says which is better.
+
+    Raises
+    ------
+    ScenarioError
+        If a scenario is not valid, they have nothing in common, or one replication shows no error.
+    """
+    from crawlsim.designs import compared, with_numbers_of
+
+    asked = {"run.seed": seed, "run.replications": replications}
+    given = {key: value for key, value in asked.items() if value is not None}
+    one, other = (_decided(each).with_(given) for each in (a, b))
+    designs = [one, with_numbers_of(one, other)]
+    how: dict[str, Any] = {"engine": engine, "executor": executor}
+    return compared(designs, [run(each, **how) for each in designs])
 
 
 @checked

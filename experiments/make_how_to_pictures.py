@@ -60,6 +60,7 @@ WITHOUT = {
     "millions-of-pages": "a hundred million frequencies",
     "precision": "how long a run must be",
     "rare-losses": "one probability",
+    "two-designs": "--figure draws it",
     "throughput": "that of the bottleneck shows it",
     "time-to-index": "two quantiles",
 }
