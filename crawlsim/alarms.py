@@ -151,13 +151,21 @@ def rulings_of_cells(
     grid : sequence of Cell
     records : sequence of dict
         What came out of each cell (`crawlsim.ranking.cell_record`).
+
+    Raises
+    ------
+    ScenarioError
+        If no cell has such a number: those that were read from files were not looked at before.
     """
     if not alarms:
         return []
+    every = [rows_in(record) for record in records]
+    for alarm in alarms:
+        if not any(key in rows for key in alarm.keys for rows in every):
+            raise ScenarioError(OPTION, str(alarm), "no cell has such a number")
     rulings = []
-    for cell, record in zip(grid, records, strict=True):
+    for cell, rows in zip(grid, every, strict=True):
         where = f"{cell.scenario.name}, {label_of(cell)}"
-        rows = rows_in(record)
         count = next(iter(rows.values())).replications
         rulings += [_ruling(where, alarm, rows.get, count) for alarm in alarms]
     return rulings

@@ -241,6 +241,22 @@ def test_a_sweep_has_a_case_for_each_cell(
     assert document["rows"] == rows
 
 
+def test_a_number_that_some_cells_lack_is_undefined_there_and_one_that_all_lack_refused(
+    crawlsim: Any, scenario_file: str, tmp_path: Path
+) -> None:
+    """Cells that are read from files are not simulated before."""
+    vary = ["--vary", "buffer.waiting_places=1,8", "--no-solve", "--out", str(tmp_path / "out")]
+    flags = ["sweep", scenario_file, *vary]
+    assert crawlsim(*flags)[0] == 0
+    code, out, _ = crawlsim(*flags, "--fail-if", "level_probability 6 > 0.9")
+    assert code == 3
+    assert "waiting_places = 1: cannot tell: level_probability 6 > 0.9 (undefined" in out
+    assert "--fail-if: passed 1, failed 0, cannot tell 1" in out
+    code, out, err = crawlsim(*flags, "--fail-if", "level_probability 99 > 0.9")
+    assert (code, out) == (2, "")
+    assert "no cell has such a number" in err
+
+
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
