@@ -2,7 +2,7 @@
 
 `import crawlsim` is all that a user needs: `load` a scenario, `run`, `solve` or `check` it,
 `optimize` a decision, `sweep` what-ifs, `fit` a log, `schedule` the visits of a crawler, `compare`
-one's own formula with a simulation.
+one's own formula with a simulation, `compare_designs` two systems.
 """
 
 from importlib import import_module
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Solution,
         check,
         compare,
+        compare_designs,
         fit,
         optimize,
         rank,
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
         solve,
         sweep,
     )
+    from crawlsim.designs import DesignComparison
     from crawlsim.logs.fit import fitted_scenario
     from crawlsim.pictures import Sweep
     from scenarios import Results, Scenario, ScenarioError, load
 
 _HOMES = {
+    "DesignComparison": "crawlsim.designs",
     "Prediction": "analytic",
     "Results": "scenarios",
     "Scenario": "scenarios",
@@ -46,6 +49,7 @@ _HOMES = {
 
 __all__ = [
     "Check",
+    "DesignComparison",
     "Prediction",
     "Ranking",
     "Results",
@@ -56,6 +60,7 @@ __all__ = [
     "Sweep",
     "check",
     "compare",
+    "compare_designs",
     "fit",
     "fitted_scenario",
     "load",

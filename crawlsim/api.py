@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from crawlsim.designs import DesignComparison
     from crawlsim.logs.fit import Fit, Trace
     from crawlsim.logs.fit.trace import Kind
     from crawlsim.logs.plan import Schedule
@@ -413,6 +414,47 @@ def compare(
 
 
 @checked
+def compare_designs(
+    a: System,
+    b: System,
+    *,
+    seed: int | None = None,
+    replications: int | None = None,
+    engine: str | None = None,
+    executor: Executor | None = None,
+) -> DesignComparison:
+    """The differences of two designs, simulated with common random numbers.
+
+    Parameters
+    ----------
+    a, b : Scenario, str or Path
+    seed, replications : int, optional
+        Of both; default: those of `a`.
+    engine, executor
+        As of `run`.
+
+    Returns
+    -------
+    DesignComparison
+        A row for each measure, with the difference of `b` from `a` and its 95 % interval; its
+        `sentence` says which is better.
+
+    Raises
+    ------
+    ScenarioError
+        If a scenario is not valid, they have nothing in common, or one replication shows no error.
+    """
+    from crawlsim.designs import compared, with_numbers_of
+
+    asked = {"run.seed": seed, "run.replications": replications}
+    given = {key: value for key, value in asked.items() if value is not None}
+    one, other = (_decided(each).with_(given) for each in (a, b))
+    designs = [one, with_numbers_of(one, other)]
+    how: dict[str, Any] = {"engine": engine, "executor": executor}
+    return compared(designs, [run(each, **how) for each in designs])
+
+
+@checked
 def optimize(
     system: System,
     target: str,
@@ -505,7 +547,8 @@ def rank(
     *,
     minimise: str | None = None,
     maximise: str | None = None,
-    first: str | None = None,
+    first: str | Sequence[str] | None = None,
+    last: str | Sequence[str] | None = None,
     confidence: float = _CONFIDENCE,
     indifference: float | None = None,
     max_replications: int | None = None,
@@ -521,8 +564,9 @@ def rank(
         As of `sweep`.
     minimise, maximise : str, optional
         A measure, with its subject where it has several, such as ``"sojourn_time served"``.
-    first : str, optional
-        Instead, a bound: the first cell within it is wanted, in the order of `vary`.
+    first, last : str or sequence of str, optional
+        Instead, bounds: the first cell within all of them is wanted, in the order of `vary`, or the
+        last.
     confidence : float
         With which the best cell is told apart from the others.
     indifference : float, optional
@@ -553,9 +597,9 @@ def rank(
 
     if not 0.5 < confidence < 1.0:
         raise ScenarioError("confidence", confidence, "must be above 0.5 and below 1")
-    goal = goal_of(minimise, maximise, first)
+    goal = goal_of(minimise, maximise, first, last)
     if goal is None:
-        raise ScenarioError("minimise", MISSING, "is needed, or maximise, or first")
+        raise ScenarioError("minimise", MISSING, "is needed, or maximise, first or last")
     varied = varied_of(vary, values)
     grid = cells(scenario_of(system), varied)
     rule = indifference_of(indifference, confidence, goal, grid, max_replications)
@@ -596,7 +640,8 @@ def sweep(
     *,
     minimise: str | None = None,
     maximise: str | None = None,
-    first: str | None = None,
+    first: str | Sequence[str] | None = None,
+    last: str | Sequence[str] | None = None,
     exact: bool = True,
     seed: int | None = None,
     replications: int | None = None,
@@ -614,7 +659,7 @@ def sweep(
         one key.
     values : iterable, optional
         Of the one key.
-    minimise, maximise, first : str, optional
+    minimise, maximise, first, last : optional
         As of `rank`: the `best` of what is returned says which cell it is.
     exact : bool
         Whether the exact values are computed too.
@@ -636,7 +681,7 @@ def sweep(
     from crawlsim.ranking import goal_of, ranked
     from sim.sweep import cells, varied_of
 
-    goal = goal_of(minimise, maximise, first)
+    goal = goal_of(minimise, maximise, first, last)
     grid = cells(scenario_of(system), varied_of(vary, values))
     how = {"engine": engine, "executor": executor, "precision": precision}
     records = _records(grid, exact=exact, seed=seed, replications=replications, **how)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from typing import NamedTuple
 
 from scenarios import ScenarioError
+from scenarios.base import one_of
+from scenarios.measures import MEASURES, Subject
+
+_RELATIONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
 
 class WrittenBound(NamedTuple):
@@ -24,6 +29,31 @@ class WrittenBound(NamedTuple):
     name: str
     relation: str
     value: float
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.relation} {self.value:g}"
+
+    @property
+    def measure(self) -> str:
+        """The measure alone."""
+        return self.name.partition(" ")[0]
+
+    @property
+    def keys(self) -> tuple[tuple[str, Subject], ...]:
+        """The measures and subjects that may be meant, the likeliest first."""
+        measure, _, subject = self.name.partition(" ")
+        subjects: tuple[Subject, ...] = (subject,) if subject else (None, "all")
+        if subject.isascii() and subject.isdigit():
+            subjects = (int(subject), subject)
+        return tuple((measure, each) for each in subjects)
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is within the bound; nan never is."""
+        return bool(_RELATIONS[self.relation](value, self.value))
+
+    def is_open(self, low: float, high: float) -> bool:
+        """Whether an interval tells nothing: it has values on both sides, or no ends."""
+        return math.isnan(low) or math.isnan(high) or self.holds(low) != self.holds(high)
 
 
 def written_bound(text: str, key: str) -> WrittenBound:
@@ -43,3 +73,28 @@ def written_bound(text: str, key: str) -> WrittenBound:
         allowed = "must be a measure with a bound, such as 'loss_probability <= 0.01'"
         raise ScenarioError(key, text, allowed)
     return WrittenBound(" ".join(found[1].split()), found[2], value)
+
+
+def bound_on_measure(text: str, key: str) -> WrittenBound:
+    """The bound on a measure that a text states.
+
+    Raises
+    ------
+    ScenarioError
+        With this key, if it states none, or begins with no measure.
+    """
+    bound = written_bound(text, key)
+    require_measure(bound.name, text, key)
+    return bound
+
+
+def require_measure(name: str, text: str, key: str) -> None:
+    """Refuse a name, with its subject or without, that begins with no measure.
+
+    Raises
+    ------
+    ScenarioError
+        With this key and text.
+    """
+    if name.partition(" ")[0] not in MEASURES:
+        raise ScenarioError(key, text, f"must be a measure: {one_of(name, MEASURES)}")

@@ -6,7 +6,6 @@ What came out of a cell is a record: `cell_record`.
 from __future__ import annotations
 
 import math
-import operator
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -17,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from crawlsim.bounds import written_bound
+from crawlsim.bounds import WrittenBound, bound_on_measure, require_measure
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.arrays import Array, spans_decades
 from scenarios.base import one_of
 from scenarios.files import value_text
-from scenarios.measures import MEASURES, Subject
+from scenarios.measures import Subject
 from scenarios.text import half_width, number
 from sim.estimates.choosing import (
     LEAST_REPLICATIONS,
@@ -42,8 +41,6 @@ CHOICE = ("measure", "subject", "estimate", "replications", "better_by_at_most",
 
 _FEW = 3
 """Cells that a sentence names."""
-
-_RELATIONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
 _POINTS = 60
 """Places between cells at which formulas are evaluated for a line."""
@@ -214,7 +211,7 @@ class Goal:
     Attributes
     ----------
     option : str
-        "--minimise" or "--maximise"; "--first" of a `Bound`.
+        "--minimise" or "--maximise".
     text : str
         As it was given: a measure, with its subject where it has several.
     """
@@ -241,21 +238,6 @@ class Goal:
         """The best value of all in words."""
         return f"{'least' if self.sign > 0 else 'greatest'} {name_of_key(key)}"
 
-    def key_among(self, keys: Iterable[Key]) -> Key:
-        """The measure and subject that is meant.
-
-        Raises
-        ------
-        ScenarioError
-            If it is none of those that cells are compared by.
-        """
-        names = {name_of_key(key): key for key in keys}
-        key = names.get(self.text) or names.get(f"{self.text} all")
-        if key is None:
-            allowed = f"must be a measure that cells are compared by: {one_of(self.text, names)}"
-            raise ScenarioError(self.option, self.text, allowed)
-        return key
-
     def values_in(self, records: Sequence[Record]) -> tuple[Key, list[Estimated]]:
         """The measure that is meant, and its estimate in each cell; nan where a cell has none.
 
@@ -264,10 +246,7 @@ class Goal:
         ScenarioError
             If it is none of those that cells are compared by.
         """
-        if self.is_predicted:
-            return (self.text, None), [Estimated(math.nan, np.zeros(0)) for _ in records]
-        cells = [estimated(record) for record in records]
-        key = self.key_among(dict.fromkeys(each for cell in cells for each in cell))
+        key, cells = _compared(records, self.text, self.option)
         return key, [cell.get(key, Estimated(math.nan, np.zeros(0))) for cell in cells]
 
     def best_predicted(self, records: Sequence[Record], key: Key) -> tuple[int, float] | None:
@@ -281,73 +260,134 @@ class Goal:
 
     def require(self, scenario: Scenario) -> None:
         """Refuse a scenario that has no such measure, by a simulation of hardly any time."""
-        from sim.replicate import run
-
-        if self.is_predicted:
-            return
-        moment = {"run.warmup": 0.0, "run.horizon": _MOMENT, "run.replications": 1}
-        self.key_among(kept(scenario, run(scenario.with_(moment)).leave_one_out))
+        _require((self.text,), self.option, scenario)
 
 
 @dataclass(frozen=True, slots=True)
-class Bound(Goal):
-    """What a measure is to stay below, or above, in the cell that is wanted.
+class Within:
+    """Bounds that all hold in the cell that is wanted, the first such cell or the last.
 
     Attributes
     ----------
-    relation : str
-        "<", "<=", ">" or ">=".
-    limit : float
+    option : str
+        "--first" or "--last".
+    bounds : tuple of WrittenBound
     """
 
-    relation: str
-    limit: float
+    option: str
+    bounds: tuple[WrittenBound, ...]
+
+    @property
+    def text(self) -> str:
+        """All bounds."""
+        return " and ".join(map(str, self.bounds))
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether only the formulas give one of the measures."""
+        return any(bound.name in PREDICTED_ONLY for bound in self.bounds)
 
     @property
     def missed(self) -> str:
-        """That no cell is within the bound."""
-        return f"no cell has {self.text}{self.relation}{self.limit:g}"
+        """That no cell is within the bounds."""
+        every = (f"{bound.name}{bound.relation}{bound.value:g}" for bound in self.bounds)
+        return f"no cell has {' and '.join(every)}"
 
-    def holds(self, value: float) -> bool:
-        """Whether a value is within the bound; nan never is."""
-        return bool(_RELATIONS[self.relation](value, self.limit))
+    def keys_in(self, records: Sequence[Record]) -> list[Key]:
+        """The measure that each bound is on.
 
-    def is_open(self, row: Row) -> bool:
-        """Whether a simulated number may be on either side, by its interval."""
-        ends = (row.low, row.high)
-        return row.predicted is None and (
-            any(map(math.isnan, ends)) or self.holds(row.low) != self.holds(row.high)
-        )
+        Raises
+        ------
+        ScenarioError
+            If it is none of those that cells are compared by.
+        """
+        return [_compared(records, bound.name, self.option)[0] for bound in self.bounds]
+
+    def require(self, scenario: Scenario) -> None:
+        """Refuse a scenario that lacks a measure, by a simulation of hardly any time."""
+        _require([bound.name for bound in self.bounds], self.option, scenario)
 
 
-def goal_of(minimise: str | None, maximise: str | None, first: str | None) -> Goal | None:
-    """The goal that the options give, if any.
+def _key_among(keys: Iterable[Key], text: str, option: str) -> Key:
+    """The measure and subject that is meant.
 
     Raises
     ------
     ScenarioError
-        If two are given, or one begins with no measure, or `first` has no bound.
+        If it is none of those that cells are compared by.
     """
-    options = {"--minimise": minimise, "--maximise": maximise, "--first": first}
-    given = [(option, text) for option, text in options.items() if text is not None]
+    names = {name_of_key(key): key for key in keys}
+    key = names.get(text) or names.get(f"{text} all")
+    if key is None:
+        allowed = f"must be a measure that cells are compared by: {one_of(text, names)}"
+        raise ScenarioError(option, text, allowed)
+    return key
+
+
+def _compared(
+    records: Sequence[Record], text: str, option: str
+) -> tuple[Key, list[dict[Key, Estimated]]]:
+    """The measure that is meant, and what the cells are compared by."""
+    if text in PREDICTED_ONLY:
+        return (text, None), [{} for _ in records]
+    cells = [estimated(record) for record in records]
+    return _key_among(dict.fromkeys(each for cell in cells for each in cell), text, option), cells
+
+
+def after_a_moment(scenario: Scenario) -> Results:
+    """The results of a simulation of hardly any time: which measures there are."""
+    from sim.compiled_engine.prepared import is_prepared
+    from sim.replicate import run
+
+    moment = {"run.warmup": 0.0, "run.horizon": _MOMENT, "run.replications": 1}
+    engine = None if is_prepared(scenario) else "simpy"  # to compile the other would take longer
+    return run(scenario.with_(moment), engine=engine)
+
+
+def _require(texts: Iterable[str], option: str, scenario: Scenario) -> None:
+    simulated = [text for text in texts if text not in PREDICTED_ONLY]
+    if not simulated:
+        return
+    keys = kept(scenario, after_a_moment(scenario).leave_one_out)
+    for text in simulated:
+        _key_among(keys, text, option)
+
+
+def goal_of(
+    minimise: str | None = None,
+    maximise: str | None = None,
+    first: str | Sequence[str] | None = None,
+    last: str | Sequence[str] | None = None,
+) -> Goal | Within | None:
+    """The goal that the options give, if any; of `first` and `last` all bounds are to hold.
+
+    Raises
+    ------
+    ScenarioError
+        If two are given, or one begins with no measure, or `first` or `last` has no bound.
+    """
+    options = {"--minimise": minimise, "--maximise": maximise, "--first": first, "--last": last}
+    given = [
+        (option, [asked] if isinstance(asked, str) else list(asked))
+        for option, asked in options.items()
+        if asked is not None and asked != ()
+    ]
     if not given:
         return None
-    option, text = given[-1]
+    option, texts = given[-1]
     if len(given) > 1:
-        raise ScenarioError(option, text, f"does not go with {given[0][0]}")
-    if option == "--first":
-        goal: Goal = Bound(option, *written_bound(text, option))
-    else:
-        goal = Goal(option, " ".join(text.split()))
-    if goal.text.split(" ")[0] not in MEASURES:
-        raise ScenarioError(option, text, f"must be a measure: {one_of(goal.text, MEASURES)}")
+        raise ScenarioError(option, texts[0], f"does not go with {given[0][0]}")
+    if option in ("--first", "--last"):
+        return Within(option, tuple(bound_on_measure(text, option) for text in texts))
+    goal = Goal(option, " ".join(texts[0].split()))
+    require_measure(goal.text, texts[0], option)
     return goal
 
 
 def indifference_of(
     size: float | None,
     confidence: float,
-    goal: Goal | None,
+    goal: Goal | Within | None,
     grid: Sequence[Cell],
     most: int | None,
 ) -> Indifference | None:
@@ -362,7 +402,7 @@ def indifference_of(
     if size is None:
         return None
     option = "--indifference"
-    if goal is None or isinstance(goal, Bound):
+    if not isinstance(goal, Goal):
         raise ScenarioError(option, size, "needs --minimise or --maximise")
     if goal.is_predicted:
         raise ScenarioError(option, size, f"does not go with {goal.text}, which is exact")
@@ -418,18 +458,18 @@ Further = Callable[[int, range], Record]
 
 
 def ranked(
-    goal: Goal,
+    goal: Goal | Within,
     grid: Sequence[Cell],
     records: Sequence[Record],
     confidence: float,
     rule: Indifference | None = None,
     further: Further | None = None,
 ) -> BestCell | None:
-    """The cell that is wanted; None: no cell has a value, or none is within the bound.
+    """The cell that is wanted; None: no cell has a value, or none is within the bounds.
 
     Parameters
     ----------
-    goal : Goal
+    goal : Goal or Within
     grid : sequence of Cell
     records : sequence of dict
         What came out of each cell.
@@ -445,8 +485,8 @@ def ranked(
         If the goal is none of the measures that cells are compared by, or is undefined in some
         replications of a cell that needs more of them.
     """
-    if isinstance(goal, Bound):
-        return _first_cell(goal, grid, records)
+    if isinstance(goal, Within):
+        return _cell_within(goal, grid, records)
     if rule is not None and further is not None:
         return _chosen_cell(goal, rule, grid, records, further)
     return _best_cell(goal, grid, records, confidence)
@@ -579,47 +619,79 @@ def _solved_cell(
     return BestCell(index, f"{goal.named(key)}: {words}", record)
 
 
-def _first_cell(bound: Bound, grid: Sequence[Cell], records: Sequence[Record]) -> BestCell | None:
-    """The first cell within a bound, in the order of the grid; None: there is none.
+def _cell_within(goal: Within, grid: Sequence[Cell], records: Sequence[Record]) -> BestCell | None:
+    """The first cell within all bounds in the order of the grid, or the last; None: there is none.
 
     What counts is the exact value of a cell, where it has one, or else its estimate.
     """
-    key, _ = bound.values_in(records)
-    rows = [rows_in(record).get(key) for record in records]
-    open_cells = []
-    for index, row in enumerate(rows):
-        if row is None:
+    keys = goal.keys_in(records)
+    which = goal.option.removeprefix("--")
+    open_cells: list[int] = []
+    order = range(len(records))
+    for index in reversed(order) if which == "last" else order:
+        own = rows_in(records[index])
+        rows = [own[key] for key in keys if key in own]
+        if len(rows) < len(keys):
             continue
-        if bound.is_open(row):
+        beside = list(zip(goal.bounds, rows, strict=True))
+        unsettled = [bound for bound, row in beside if _is_open(bound, row)]
+        within = [bound for bound, row in beside if bound.holds(_counting(row))]
+        if unsettled and {*unsettled, *within} == {*goal.bounds}:
             open_cells.append(index)
-        if not bound.holds(row.estimate if row.predicted is None else row.predicted):
+        if len(within) < len(beside):
             continue
-        value = "none seen"
-        if math.isnan(row.estimate):
-            value = "not estimated"
-        elif row.estimate:
-            value = f"{number(row.estimate)} ± {half_width(row.estimate, row.high - row.estimate)}"
-        if row.predicted is not None:
-            value = f"{number(row.predicted)} by the formulas, {value} in the simulation"
-        asked = f"{name_of_key(key)} {bound.relation} {bound.limit:g}"
-        words = f"first with {asked}: {label_of(grid[index])}, with {value}"
+        asked = " and ".join(
+            f"{name_of_key((row.measure, row.subject))} {bound.relation} {bound.value:g}"
+            for bound, row in beside
+        )
+        words = f"{which} with {asked}: {label_of(grid[index])}, with "
+        words += " and ".join(map(_value_within, rows))
         if open_cells:
-            cells = some_cells(grid, open_cells)
+            cells = some_cells(grid, sorted(open_cells))
             words += f"; not settled, since the 95 % interval contains the bound: {cells}"
-        record = {
-            "measure": key[0],
-            "subject": key[1],
-            "bound": f"{bound.relation} {bound.limit!r}",
+        numbers = [_record_within(bound, row) for bound, row in beside]
+        record = numbers[0] | {
             "cell": dict(grid[index].varied),
-            "estimate": row.estimate,
-            "low": row.low,
-            "high": row.high,
-            "predicted": row.predicted,
-            "method": "first within the bound",
-            "not_settled": _varied(grid, open_cells),
+            "further": numbers[1:],
+            "method": f"{which} within the bound",
+            "not_settled": _varied(grid, sorted(open_cells)),
         }
         return BestCell(index, words, record)
     return None
+
+
+def _counting(row: Row) -> float:
+    """What counts of a number: its exact value, where it has one."""
+    return row.estimate if row.predicted is None else row.predicted
+
+
+def _is_open(bound: WrittenBound, row: Row) -> bool:
+    """Whether a simulated number may be on either side of a bound, by its interval."""
+    return row.predicted is None and bound.is_open(row.low, row.high)
+
+
+def _value_within(row: Row) -> str:
+    """A number that a bound is on, in words."""
+    value = "none seen"
+    if math.isnan(row.estimate):
+        value = "not estimated"
+    elif row.estimate:
+        value = f"{number(row.estimate)} ± {half_width(row.estimate, row.high - row.estimate)}"
+    if row.predicted is None:
+        return value
+    return f"{number(row.predicted)} by the formulas, {value} in the simulation"
+
+
+def _record_within(bound: WrittenBound, row: Row) -> dict[str, Any]:
+    return {
+        "measure": row.measure,
+        "subject": row.subject,
+        "bound": f"{bound.relation} {bound.value!r}",
+        "estimate": row.estimate,
+        "low": row.low,
+        "high": row.high,
+        "predicted": row.predicted,
+    }
 
 
 def tie_words(

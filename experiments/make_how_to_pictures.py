@@ -55,6 +55,7 @@ OF_SWEEPS = {
 WITHOUT = {
     "change-unseen": "two quantiles",
     "classes-of-pages": "three lines with three numbers",
+    "failing-ci": "an exit code",
     "how-many-indexers": "the answer is a number in a table of a sweep",
     "millions-of-pages": "a hundred million frequencies",
     "precision": "how long a run must be",
@@ -62,6 +63,7 @@ WITHOUT = {
     "sitemaps-worth": "two shares of a host",
     "throughput": "that of the bottleneck shows it",
     "time-to-index": "two quantiles",
+    "two-designs": "--figure draws it",
 }
 """Pages without a picture, and why."""
 

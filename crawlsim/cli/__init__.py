@@ -32,8 +32,10 @@ _SOON = 0.05
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; without arguments those of the process, which then ends.
 
-    Exit codes: 0 success, 1 a check disagreed, 2 bad input, 70 a bug in crawlsim itself,
-    130 interrupted, be it while the program is still being loaded.
+    Exit codes: 0 success, 1 a check disagreed, a bound of ``--fail-if`` is broken or no cell is
+    within one of ``--first`` or ``--last``, 2 bad input, 3 nobody can tell whether a bound is
+    broken, 70 a bug in crawlsim itself, 130 interrupted, be it while the program is still being
+    loaded.
     """
     keep_interrupts()
     _require_memory()

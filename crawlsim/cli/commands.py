@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from crawlsim.alarms import rulings_of
+from crawlsim.cli.alarms import ALARMS, Case, alarm_record, alarms_asked, require_something
 from crawlsim.cli.loading import decided, load_scenarios, with_warmup
 from crawlsim.cli.options import (
     JSON,
@@ -71,22 +73,35 @@ EVERY_ROW = option("--all", "Show every row that is kept: all levels, all pages.
     option("--trace FILE", "Write every event of one scenario as CSV."),
     option("--pages FILE", "Write the rows of all pages of one scenario: a .parquet file."),
     option("--control-variates", "Reduce the variance of estimates by quantities of known mean."),
+    *ALARMS,
     EVERY_ROW,
 )
 def run(
-    sources: tuple[str, ...], trace: str | None, pages: str | None, every: bool, **given: Any
-) -> None:
+    sources: tuple[str, ...],
+    trace: str | None,
+    pages: str | None,
+    fail_if: tuple[str, ...],
+    junit: str | None,
+    every: bool,
+    **given: Any,
+) -> int:
     """Simulate scenarios: estimates with 95 % intervals."""
     options = RunOptions(**given).checked()
+    alarms = alarms_asked(fail_if, junit, force=options.force, beside=trace)
+    require_something(alarms, judged=False, others="--fail-if")
     scenarios = _resolved(sources, options)
     claim_folder(options, scenarios, checked=False)
+    for scenario in scenarios:
+        alarms.require(scenario)
     if pages is not None:
         simulated = _with_page_table(scenarios, options, pages, trace)
     elif trace is None:
         simulated = simulate_all(scenarios, options)
     else:
         simulated = [_traced(scenarios, options, trace)]
+    rulings = {scenario.name: rulings_of(alarms.bounds, results) for scenario, results in simulated}
     write_results([Answer(*each) for each in simulated], options)
+    every_ruling = [each for own in rulings.values() for each in own]
     if options.as_json:
         print_json(
             [
@@ -94,10 +109,11 @@ def run(
                 | {"estimates": Rows(partial(estimate_records, results))}
                 | course_estimates_record(results)
                 | infinite_record(scenario)
+                | alarm_record(rulings[scenario.name])
                 for scenario, results in simulated
             ]
         )
-        return
+        return alarms.concluded("run", every_ruling, quiet=True)
     for scenario, results in simulated:
         table = estimate_table(results, scenario, options.changes, every)
         show_table(table, OPTIONAL_COLUMNS, opening_lines(scenario, results))
@@ -105,6 +121,7 @@ def run(
             click.echo(f"  {line}")
         if len(results.course):
             show_table(estimated_course_table(scenario, results, every), LESS_OVER_TIME)
+    return alarms.concluded("run", every_ruling, quiet=False)
 
 
 @command(
@@ -171,12 +188,15 @@ def solve(
         "--distributions",
         "Compare whole distributions too: sojourn times, levels at arrivals, busy cycles.",
     ),
+    *ALARMS,
     EVERY_ROW,
 )
 def check(
     sources: tuple[str, ...],
     negligible: str | None,
     distributions: bool,
+    fail_if: tuple[str, ...],
+    junit: str | None,
     every: bool,
     **given: Any,
 ) -> int:
@@ -196,8 +216,11 @@ def check(
     if negligible is not None:
         given["changes"] = (*given["changes"], f"check.negligible={negligible}")
     options = RunOptions(**given).checked()
+    alarms = alarms_asked(fail_if, junit, force=options.force)
     scenarios = _resolved(sources, options)
     claim_folder(options, scenarios, checked=True, laws=distributions)
+    for scenario in scenarios:
+        alarms.require(scenario)
     exact = {s.name: exact_laws(s) for s in scenarios} if distributions else {}
     points = {name: points_of(each) for name, each in exact.items()}
     answers = []
@@ -213,11 +236,21 @@ def check(
             Answer(scenario, results, predictions, others, rows, laws, verdict, over_time)
         )
     write_results(answers, options)
+    rulings = {each.scenario.name: rulings_of(alarms.bounds, each.results) for each in answers}
     if options.as_json:
-        print_json([each.record() for each in answers])
+        print_json([each.record() | alarm_record(rulings[each.scenario.name]) for each in answers])
     else:
         _show_verdicts(answers, options.changes, every)
-    return 1 if any(each.verdict == "disagrees" for each in answers) else 0
+    every_ruling = [each for own in rulings.values() for each in own]
+    cases = [_case_of(each) for each in answers]
+    return alarms.concluded("check", every_ruling, cases, quiet=options.as_json)
+
+
+def _case_of(answer: Answer) -> Case:
+    """Whether a scenario disagrees with its formulas, as a test case."""
+    problem = {"disagrees": "failure", "agrees": ""}.get(answer.verdict, "skipped")
+    name = answer.scenario.name
+    return Case(name, "agrees with the formulas", problem, f"{name}: {answer.verdict}")
 
 
 def _show_verdicts(answers: list[Answer], changes: tuple[str, ...], every: bool) -> None:

@@ -101,6 +101,7 @@ _COLUMN = "frequency"
         "--subject-to BOUND",
         "Only rules that keep it, e.g. 'loss_probability <= 0.01'; static, threshold, levels, "
         "free, switching.",
+        multiple=True,
     ),
     option("--replications N", "Of each rule, before one is dropped.", type=int, default=20),
     option(
@@ -126,7 +127,7 @@ def optimize(
     kind: str | None,
     indifference: float | None,
     confidence: float,
-    subject_to: str | None,
+    subject_to: tuple[str, ...],
     replications: int,
     max_replications: int,
     seed: int | None,
@@ -155,13 +156,15 @@ def optimize(
     from crawlsim.searching import SearchRequest
 
     require_target(target, "--target")
+    if len(subject_to) > 1:
+        raise ScenarioError("--subject-to", subject_to[1], "is a second bound; one can be kept")
     scenarios = load_scenarios(sources, changes, seed)
     asked_for = {"--out": out, "--figure": figure, "--report": report}
     files = _claimed(asked_for, figures, drawn_as, target, scenarios, force)
     options = RunOptions(**where, as_json=as_json)
     asked = SearchRequest(
         kind=kind,
-        subject_to=subject_to,
+        subject_to=next(iter(subject_to), None),
         indifference=indifference,
         confidence=confidence,
         first=replications,

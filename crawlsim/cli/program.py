@@ -56,6 +56,7 @@ for _name, _home, _summary in (
     ("rare", "rare:rare", "Find a loss probability too small to be counted."),
     ("optimize", "optimize:optimize", "Find the best decision, exactly or by simulation."),
     ("sweep", "sweep:sweep", "Simulate and solve every combination of some entries."),
+    ("compare", "compare:compare", "Compare two designs with common random numbers."),
     ("fit", "fit:fit", "Make a scenario from a log, with error bars."),
     ("schedule", "schedule:schedule", "Plan from a crawl log how often to visit each page."),
     ("frequencies", "frequencies:frequencies", "Find how often to access each of very many pages."),
@@ -146,7 +147,7 @@ def _exit_code(arguments: list[str] | None) -> int:
         click.echo(f"crawlsim: interrupted; {what}", err=True)
         return _INTERRUPTED
     except (BrokenPipeError, SystemExit):
-        # click turns a closed pipe into an exit with 1, which here means a disagreement.
+        # click turns a closed pipe into an exit with 1, which here means that something failed.
         _forget_output()
         return 0
     except OutputError as error:

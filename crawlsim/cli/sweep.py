@@ -12,6 +12,8 @@ import click
 from rich.markup import escape
 from rich.table import Column, Table
 
+from crawlsim.alarms import rulings_of_cells
+from crawlsim.cli.alarms import ALARMS, Case, alarm_record, alarms_asked, require_something
 from crawlsim.cli.figures import claim_figures, write_figures
 from crawlsim.cli.files import (
     Text,
@@ -50,9 +52,9 @@ from crawlsim.ranking import (
     CHOICE,
     DIFFERENCES,
     BestCell,
-    Bound,
     Goal,
     Record,
+    Within,
     difference_rows,
     formulas_between,
     goal_of,
@@ -260,7 +262,13 @@ class Swept:
     option("--no-solve", "Simulate only; do not evaluate formulas."),
     option("--minimise MEASURE", "Name the cell where this measure is smallest."),
     option("--maximise MEASURE", "Name the cell where this measure is largest."),
-    option("--first BOUND", "Name the first cell within a bound, e.g. 'loss_probability<0.01'."),
+    option(
+        "--first BOUND",
+        "Name the first cell within a bound, e.g. 'loss_probability<0.01'; exit with 1 if there is "
+        "none. Repeatable: all hold.",
+        multiple=True,
+    ),
+    option("--last BOUND", "Name the last cell within a bound, likewise.", multiple=True),
     option(
         "--indifference DELTA",
         "Add replications until no other cell is better by more than DELTA (unit of the measure).",
@@ -271,6 +279,7 @@ class Swept:
         "Confidence with which the best cell is named; default 0.95.",
         type=NumberRange(0.5, 1, min_open=True, max_open=True),
     ),
+    *ALARMS,
     *RUN,
 )
 def sweep(
@@ -279,11 +288,14 @@ def sweep(
     no_solve: bool,
     minimise: str | None,
     maximise: str | None,
-    first: str | None,
+    first: tuple[str, ...],
+    last: tuple[str, ...],
     indifference: float | None,
     confidence: float | None,
+    fail_if: tuple[str, ...],
+    junit: str | None,
     **given: Any,
-) -> None:
+) -> int:
     """Simulate and solve every combination of some entries; the same seed for all of them.
 
     With --out every finished cell is kept there: the same command resumes an interrupted sweep.
@@ -291,13 +303,10 @@ def sweep(
     if len(sources) > 1:
         raise ScenarioError("sweep", sources[1], "takes a single scenario")
     options = RunOptions(**given, solve=not no_solve).checked(shows_measures=True)
-    goal = goal_of(minimise, maximise, first)
-    bound = goal if isinstance(goal, Bound) else None
-    if goal is not None and goal.is_predicted and no_solve:
-        reason = "does not go with --no-solve: only the formulas give it"
-        raise ScenarioError(goal.option, goal.text, reason)
-    if confidence is not None and (goal is None or bound is not None):
-        raise ScenarioError("--confidence", confidence, "needs --minimise or --maximise")
+    goal = goal_of(minimise, maximise, first, last)
+    _refuse_beside(goal, confidence, options)
+    alarms = alarms_asked(fail_if, junit, force=options.force)
+    require_something(alarms, isinstance(goal, Within), "--fail-if, --first or --last")
     surely = _CONFIDENCE if confidence is None else confidence
     grid_of = parse_vary(varied, parse_value)
     (scenario,) = load_scenarios(sources, options.changes, options.seed, options.replications)
@@ -313,11 +322,13 @@ def sweep(
         own_folder(options.out, file_names([scenario], *_FILES), force=options.force)
         identity = identity_of(scenario, grid_of, options, package_versions())
         files = CellFiles(options.out, identity, grid)
-    require = goal.require if goal else None
+    require = (alarms.require, goal.require) if goal else (alarms.require,)
     records = cell_records(scenario.name, grid, options, files, require)
+    rulings = rulings_of_cells(alarms.bounds, grid, records)
     _warn_of_what_is_overruled(scenario.name, grid, records)
     best = _best(goal, grid, records, surely, rule, options, files) if goal else None
-    only = options.measures or ((bound.text.split(" ")[0],) if bound else ())
+    bounds = goal.bounds if isinstance(goal, Within) else ()
+    only = options.measures or tuple(dict.fromkeys(each.measure for each in bounds))
     swept = Swept(scenario, grid, records, best, only)
     runs = [
         {**each["varied"], **each["run"], **{name: each[name] for name in decisions(grid)}}
@@ -326,20 +337,42 @@ def sweep(
     if options.out is not None:
         asked = options.record()
         asked |= {"vary": list(varied), "minimise": minimise, "maximise": maximise}
-        asked |= {"first": first, "indifference": indifference, "confidence": surely}
+        asked |= {"first": list(first), "last": list(last)}
+        asked |= {"indifference": indifference, "confidence": surely}
         made = swept.files(options.out)
         record = partial(provenance, runs, asked)
         write_files(place_of(options.out), made, record, force=options.force)
         click.echo(f"written to {options.out}", err=True)
     write_figures(options.figures, options.drawn_as, swept.drawings, runs, force=options.force)
+    said = "" if goal is None else best.sentence if best else _missed(goal)
     if options.as_json:
         document = {"rows": swept.rows, "best": best.record if best else None}
-        print_json(swept.rows if goal is None else document)
-        return
-    show_table(swept.table(), OPTIONAL_COLUMNS)
-    if goal is not None:
-        missing = goal.missed + "; crawlsim solve says why" * goal.is_predicted
-        click.echo(best.sentence if best else missing)
+        print_json((document | alarm_record(rulings)) if goal or rulings else swept.rows)
+    else:
+        show_table(swept.table(), OPTIONAL_COLUMNS)
+        if said:
+            click.echo(said)
+    cases = []
+    if isinstance(goal, Within):
+        name = f"{goal.option.removeprefix('--')} with {goal.text}"
+        cases = [Case(scenario.name, name, "" if best else "failure", said)]
+    return alarms.concluded("sweep", rulings, cases, quiet=options.as_json)
+
+
+def _refuse_beside(
+    goal: Goal | Within | None, confidence: float | None, options: RunOptions
+) -> None:
+    """Refuse what does not go with what is wanted."""
+    if goal is not None and goal.is_predicted and not options.solve:
+        reason = "does not go with --no-solve: only the formulas give it"
+        raise ScenarioError(goal.option, goal.text, reason)
+    if confidence is not None and not isinstance(goal, Goal):
+        raise ScenarioError("--confidence", confidence, "needs --minimise or --maximise")
+
+
+def _missed(goal: Goal | Within) -> str:
+    """That no cell has what is wanted, and where the reason is found."""
+    return goal.missed + "; crawlsim solve says why" * goal.is_predicted
 
 
 def _warn_of_what_is_overruled(name: str, grid: Sequence[Cell], records: Sequence[Record]) -> None:
@@ -348,7 +381,7 @@ def _warn_of_what_is_overruled(name: str, grid: Sequence[Cell], records: Sequenc
 
 
 def _best(
-    goal: Goal,
+    goal: Goal | Within,
     grid: Sequence[Cell],
     records: Sequence[Record],
     surely: float,

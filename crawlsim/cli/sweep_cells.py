@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -254,7 +254,7 @@ def cell_records(
     grid: Sequence[Cell],
     options: RunOptions,
     files: CellFiles | None,
-    require: Callable[[Scenario], None] | None = None,
+    require: Iterable[Callable[[Scenario], None]] = (),
 ) -> list[Record]:
     """What came out of every cell, in the order of the grid.
 
@@ -269,8 +269,8 @@ def cell_records(
     options : RunOptions
     files : CellFiles or None
         Where finished cells are kept; None keeps nothing.
-    require : callable, optional
-        Refuses the scenario of the first cell that is to be computed, before it is.
+    require : iterable of callable
+        What refuses the scenario of the first cell that is to be computed, before it is.
     """
     from sim.replicate import engine_for
 
@@ -281,8 +281,9 @@ def cell_records(
     to_do = {
         n: as_simulated(cell, options.warmup) for n, cell in enumerate(grid) if n not in records
     }
-    if to_do and require:
-        require(next(iter(to_do.values())))
+    for scenario in [*to_do.values()][:1]:
+        for each in require:
+            each(scenario)
     engines = [engine_for(scenario, options.engine) for scenario in to_do.values()]
     compiled = [
         s for s, engine in zip(to_do.values(), engines, strict=True) if engine == "compiled"

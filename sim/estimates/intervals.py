@@ -38,6 +38,13 @@ _FATES = (
 )
 _LEVELS = ("starvation_probability", "level_probability")
 _HALF = 0.5
+
+_SUFFICIENT = 0.9
+"""Probability with which the replications named for a limit leave it out."""
+
+_ALIKE = 1e-9
+"""Difference of the sides of an interval that is symmetrical but for rounding."""
+
 _COUNTED = ("arrival_rate", "throughput", "crawl_rate", "wasted_rate")
 
 
@@ -98,6 +105,47 @@ def _wilson(measure: str, estimate: Array, reach: Array) -> tuple[Array, Array]:
     above = np.minimum(above, 1.0)
     turned = estimate > _HALF
     return np.where(turned, 1.0 - above, below), np.where(turned, 1.0 - below, above)
+
+
+def replications_to_exclude(
+    limit: float, estimate: float, low: float, high: float, replications: int
+) -> float:
+    """Replications whose interval leaves a value out, in nine of ten cases if the estimate is true.
+
+    The error of an estimate shrinks with the root of their number, and the end of the interval of a
+    share is where the error *as it would be there* reaches the estimate (`interval`). It is told by
+    its shape: its longer side is the one towards 1/2.
+
+    Parameters
+    ----------
+    limit : float
+        Within the interval.
+    estimate, low, high : float
+        With the ends of the 95 % interval.
+    replications : int
+        Behind these.
+
+    Returns
+    -------
+    float
+        nan where the interval is undefined, and infinite where the estimate is the limit.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    if math.isnan(high - low):
+        return math.nan
+    distance = abs(limit - estimate)
+    if distance == 0:
+        return math.inf
+    upper, lower = high - estimate, estimate - low
+    is_cut_off = low == 0 < estimate
+    end = high if limit > estimate or is_cut_off else low
+    shrunk = ((end - estimate) / distance) ** 2
+    if not is_cut_off and not math.isclose(upper, lower, rel_tol=_ALIKE):  # it is that of a share
+        shrunk *= limit / end if upper > lower else (1 - limit) / (1 - end)
+    # Of many replications Student's quantile is that of the normal law, of these few it is not.
+    errors = (ndtri(0.975) + ndtri(_SUFFICIENT)) / stdtrit(replications - 1, 0.975)
+    return max(replications + 1.0, float(replications * shrunk * errors**2))
 
 
 def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:

@@ -125,7 +125,11 @@ def test_what_is_solved_is_compared_with_what_is_run_in_either_order() -> None:
             "minimise = 3\nmust be a text",
         ),
         ("rank", {"vary": "run.seed", "values": [1], "confidence": 2}, "above 0.5 and below 1"),
-        ("rank", {"vary": "run.seed", "values": [1]}, "minimise\nis needed, or maximise, or first"),
+        (
+            "rank",
+            {"vary": "run.seed", "values": [1]},
+            "minimise\nis needed, or maximise, first or last",
+        ),
         (
             "rank",
             {"vary": "run.seed", "values": [1], "first": "x"},

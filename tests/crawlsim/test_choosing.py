@@ -315,7 +315,7 @@ def test_python_ranks_as_the_command_does(
 
 
 def test_there_is_nothing_to_rank_by(scenario_file: str) -> None:
-    with pytest.raises(ScenarioError, match=r"^minimise\nis needed, or maximise, or first"):
+    with pytest.raises(ScenarioError, match=r"^minimise\nis needed, or maximise, first or last"):
         program.rank(scenario_file, {"run.seed": [1, 2]})
 
 

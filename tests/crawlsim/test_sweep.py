@@ -10,6 +10,7 @@ from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -590,7 +591,70 @@ def test_the_first_cell_within_a_bound_is_named_and_only_its_measure_shown(
     assert "throughput " not in out
     _, out, _ = crawlsim(*flags, "--first", f"loss_probability>={limit}", "--json")
     assert json.loads(out)["best"]["cell"] == {"buffer.waiting_places": 1}
-    assert "no cell has loss_probability<0" in crawlsim(*flags, "--first", "loss_probability<0")[1]
+    code, out, _ = crawlsim(*flags, "--first", "loss_probability<0")
+    assert code == 1
+    assert "no cell has loss_probability<0" in out
+
+
+def test_the_last_cell_within_a_bound_is_named_and_none_ends_with_1(
+    crawlsim: Any, scenario_file: str, tmp_path: Path
+) -> None:
+    flags = ["sweep", scenario_file, "--vary", "buffer.waiting_places=1..4", "--replications", "1"]
+    rows = json.loads(crawlsim(*flags, "--json")[1])
+    exact = [row["predicted"] for row in rows if row["measure"] == "loss_probability"]
+    limit = (exact[1] + exact[2]) / 2
+    code, out, _ = crawlsim(*flags, "--last", f"loss_probability > {limit}")
+    assert code == 0
+    assert f"last with loss_probability > {limit:g}: buffer.waiting_places = 2, with " in out
+    file = str(tmp_path / "bounds.xml")
+    code, out, _ = crawlsim(*flags, "--last", "loss_probability > 1", "--json", "--junit", file)
+    assert (code, json.loads(out)["best"]) == (1, None)
+    (case,) = ElementTree.parse(file).getroot().iter("testcase")
+    assert (case.get("classname"), case.get("name")) == ("queue", "last with loss_probability > 1")
+    assert [each.tag for each in case] == ["failure"]
+
+
+def test_several_bounds_all_hold_in_the_cell_that_is_named(
+    crawlsim: Any, scenario_file: str
+) -> None:
+    """More places lose fewer pages, and leave more of them in the system."""
+    flags = ["sweep", scenario_file, "--vary", "buffer.waiting_places=1..5", "--replications", "2"]
+    rows = json.loads(crawlsim(*flags, "--json")[1])
+
+    def exact(measure: str) -> list[float]:
+        return [row["predicted"] for row in rows if row["measure"] == measure]
+
+    lost, there = exact("loss_probability"), exact("mean_in_system")
+    assert lost == sorted(lost, reverse=True)
+    assert there == sorted(there)
+    few_lost = f"loss_probability < {(lost[0] + lost[1]) / 2}"
+    few_there = f"mean_in_system < {(there[2] + there[3]) / 2}"
+    for option, places in (("--first", 2), ("--last", 3)):
+        code, out, _ = crawlsim(*flags, option, few_lost, option, few_there, "--json")
+        best = json.loads(out)["best"]
+        assert (code, best["cell"]) == (0, {"buffer.waiting_places": places})
+        assert (best["measure"], best["predicted"]) == ("loss_probability", lost[places - 1])
+        (further,) = best["further"]
+        assert (further["measure"], further["predicted"]) == ("mean_in_system", there[places - 1])
+    none = f"mean_in_system < {(there[0] + there[1]) / 2}"
+    code, out, _ = crawlsim(*flags, "--first", few_lost, "--first", none)
+    assert code == 1
+    assert "no cell has loss_probability<" in out
+    assert " and mean_in_system<" in out
+
+
+def test_a_cell_that_surely_breaks_one_bound_is_settled(crawlsim: Any, scenario_file: str) -> None:
+    """Though its interval contains the other."""
+    flags = ["sweep", scenario_file, "--vary", "buffer.waiting_places=1..3", "--no-solve"]
+    rows = json.loads(crawlsim(*flags, "--json")[1])
+    lost = [row for row in rows if row["measure"] == "loss_probability"]
+    there = [row for row in rows if row["measure"] == "mean_in_system"]
+    inside = f"loss_probability<{(lost[1]['estimate'] + lost[1]['low']) / 2}"
+    assert there[1]["high"] < there[2]["estimate"]
+    broken = f"mean_in_system>{(there[1]['high'] + there[2]['estimate']) / 2}"
+    best = json.loads(crawlsim(*flags, "--first", inside, "--first", broken, "--json")[1])["best"]
+    assert best["cell"] == {"buffer.waiting_places": 3}
+    assert {"buffer.waiting_places": 2} not in best["not_settled"]
 
 
 def test_cells_of_many_pages_are_compared_by_what_all_pages_have_together(crawlsim: Any) -> None:
@@ -627,6 +691,9 @@ def test_cells_whose_interval_contains_the_bound_are_not_settled(
         (["--first", "loss_probability<x"], "must be a measure with a bound"),
         (["--first", "lost<0.01"], "must be a measure:"),
         (["--first", "loss_probability<1", "--minimise", "throughput"], "does not go with"),
+        (["--first", "loss_probability<1", "--last", "loss_probability<1"], "does not go with"),
+        (["--last", "loss_probability<1", "--last", "lost<1"], "must be a measure:"),
+        (["--minimise", "throughput", "--junit", "a.xml"], "needs --fail-if, --first or --last"),
         (["--first", "loss_probability<1", "--indifference", "1"], "needs --minimise"),
         (["--first", "index_age<1"], "must be a measure that cells are compared by"),
     ],

@@ -152,6 +152,9 @@ def test_the_command(crawlsim: Any) -> None:
     (found,) = json.loads(out)
     assert code == 0
     assert found["decision"] == {"robots": [4, 2, 1], "at": [1, 2]}
+    both = ["--subject-to", "throughput >= 1", "--subject-to", "loss_probability <= 0.5"]
+    code, out, err = crawlsim(*asked, *both)
+    assert (code, out, "one can be kept" in err) == (2, "", True)
     code, _, err = crawlsim(*asked, "--subject-to", "loss_probability <= 0.0001")
     assert code == 2
     assert "\nno rule of this kind keeps" in err
