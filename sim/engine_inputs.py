@@ -155,7 +155,8 @@ def levels_of(policy: Due, pages: PageData) -> DueLevels:
     never_changes = rates.silent + rates.true == 0
     silent = np.where(never_changes, 1.0, rates.silent)
     by_number = np.where(np.isinf(worth), given > 0, np.where(worth > 0, worth, 1.0) * given)
-    hazard = np.where(silent > 0, silent * given, by_number)
+    aged = (silent > 0) & np.isfinite(given)
+    hazard = np.multiply(silent, given, out=by_number.astype(float), where=aged)
     hazard[np.isinf(given)] = np.inf
     delay = mean_delay_of_signals(pages)
     return DueLevels(hazard, worth, silent + rates.true, silent, delay)

@@ -341,7 +341,7 @@ class Precision:
         if names:
             every = [row for name in names for row in results.rows.of_measure(name)]
             return [row for row in every if not _is_aside(row, scenario)], []
-        estimates = map(results.find, (block.measure for block in results.rows.blocks))
+        estimates = map(results.rows.find, (block.measure for block in results.rows.blocks))
         rows = [row for row in estimates if row is not None]
         return [r for r in rows if r.estimate != 0], [r.measure for r in rows if r.estimate == 0]
 

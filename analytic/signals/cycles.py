@@ -151,8 +151,9 @@ def signals_of(signals: SignalRates, pages: NDArray[Any]) -> SignalRates:
 
 
 def _by_signals(signals: SignalRates, levels: Array) -> tuple[Array, Array]:
-    """Pages without silent changes: as many signals as the level says."""
-    numbers = np.ceil(levels)
+    """Pages without silent changes: as many signals as the level says, or one if that says all."""
+    certain = (_precision(signals) == 1) & np.isfinite(levels)
+    numbers = np.where(certain, np.minimum(np.ceil(levels), 1.0), np.ceil(levels))
     with np.errstate(divide="ignore", invalid="ignore"):
         stale = -np.expm1(numbers * np.log1p(-_precision(signals)))
     return numbers / signals.heard, np.where(numbers > 0, stale, 0.0) / signals.true

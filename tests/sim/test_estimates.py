@@ -207,6 +207,24 @@ def test_a_precise_run_is_the_single_run_with_its_number_of_replications() -> No
     assert repr(precise) == repr(single)
 
 
+def test_a_precision_leaves_aside_what_has_a_number_for_each_page_alone() -> None:
+    """Pages without a buffer and without judged measures: crawl_rate has no number for all."""
+    system = scenario_from(
+        {
+            "name": "pages",
+            "pages": {"change_rates": [0.5, 1.0], "weights": "uniform"},
+            "robots": {
+                "available": 1,
+                "access_time": {"exponential": {"mean": 0.5}},
+                "accessing": {"policy": "round-robin"},
+            },
+            "run": {"horizon": 500.0, "warmup": 50.0},
+        }
+    )
+    row = run_to_precision(system, Precision(0.1)).find("weighted_obsolescence")
+    assert row.high - row.estimate <= 0.1 * row.estimate
+
+
 def test_precision_stops_at_the_limit() -> None:
     points = LawPoints(served=(0.5, 1.0, 2.0))
     limited = run_to_precision(queue(), Precision(1e-6, ("arrival_rate",), 9), points=points)

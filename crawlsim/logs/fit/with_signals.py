@@ -14,7 +14,7 @@ from crawlsim.logs.fit.shared_prior import groups_of
 from crawlsim.logs.fit.signal_worth import Beside, Draws, posterior_draws, signals_beside
 from crawlsim.logs.read.gaps import Gaps
 from crawlsim.logs.read.log import VisitLog
-from crawlsim.logs.read.signals import SignalLog, heard_in, hosts_of
+from crawlsim.logs.read.signals import Heard, SignalLog, heard_in, hosts_of
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 from scenarios.text import counted
@@ -74,18 +74,24 @@ class HostWorth(NamedTuple):
 
 
 def drawn(beside: Beside, names: NDArray[np.object_]) -> Draws:
-    """Draws of the rates of pages, more of a small log.
-
-    Raises
-    ------
-    ScenarioError
-        If no page was visited twice while signals were heard.
-    """
-    if not (beside.signals >= 0).any():
-        allowed = "no page was visited twice while these signals were heard"
-        raise ScenarioError("--signals", counted(int(beside.heard.sum()), "signal"), allowed)
+    """Draws of the rates of pages, more of a small log."""
     number = _DRAWS if beside.gaps.pages <= _MANY else _DRAWS_OF_MANY
     return posterior_draws(beside, groups_of(names), number, np.random.default_rng(_SEED))
+
+
+def must_be_heard(beside: Beside, heard: Heard) -> None:
+    """Raise `ScenarioError`, with what was left out and why, where visits and signals never meet.
+
+    So it is if no page was visited twice while signals were heard, or none is of a visited page.
+    """
+    if not len(heard.time):
+        allowed = "none is of a page that was visited and says something of it."
+    elif not (beside.signals >= 0).any():
+        allowed = "no page was visited twice while these signals were heard."
+    else:
+        return
+    value = counted(int(beside.heard.sum()), "signal")
+    raise ScenarioError("--signals", value, " ".join([allowed, *heard.notes]))
 
 
 def worth_of_hosts(
@@ -152,6 +158,7 @@ def with_signals(
     """
     heard = heard_in(signals, log.urls, gaps.begin, gaps.end, dated=log.dated)
     beside = signals_beside(gaps, heard)
+    must_be_heard(beside, heard)
     draws = drawn(beside, log.urls)
     hosts = worth_of_hosts(draws, beside, log.urls, is_believed=is_believed)
     total = draws.changes * unit

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crawlsim.logs.fit.clocks import further_events
 from crawlsim.logs.fit.shared_prior import Estimates
 from crawlsim.logs.fit.signal_worth import Beside, Draws, signals_beside
-from crawlsim.logs.fit.with_signals import MOST_SAID, drawn, worth_of_hosts
+from crawlsim.logs.fit.with_signals import MOST_SAID, drawn, must_be_heard, worth_of_hosts
 from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import Limits, leave_room, most_possible
 from crawlsim.logs.plan.planning import Forecast
@@ -87,6 +87,7 @@ def with_signals(schedule: Schedule, signals: SignalLog, *, backtest: bool = Fal
     gaps = schedule.gaps
     heard = heard_in(signals, schedule.urls, gaps.begin, gaps.end)
     beside = signals_beside(gaps, heard)
+    must_be_heard(beside, heard)
     draws = drawn(beside, schedule.urls)
     even_share = EVEN_SHARE if asked.even is None else asked.even
     plan = level_plan(draws, schedule.importance, schedule.limits, even_share)
@@ -218,7 +219,9 @@ def _backtest(
     for cut in cuts(gaps):
         known = _known_at(cut, gaps, heard)
         then = signals_beside(known.gaps, known.heard)
-        if cut < heard.begin or cut + YEAR > heard.end + _SLACK or not len(then.gaps.page):
+        if cut < heard.begin or cut + YEAR > heard.end + _SLACK:
+            continue
+        if not (then.signals >= 0).any():
             continue
         names = schedule.urls[known.pages]
         limits = _of_some(schedule.limits, known.pages)

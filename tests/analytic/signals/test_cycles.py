@@ -128,6 +128,8 @@ def test_limits() -> None:
     counted = cycles_at(signals_with(2.0, 0.5, 1.0), np.array([3.0]))
     assert counted.lengths[0] == pytest.approx(3.0 / 4.0)
     assert counted.fresh[0] == pytest.approx((1.0 - 0.5**3) / 2.0)
+    said_at_once = cycles_at(signals_with(2.0, 1.0, 1.0), np.array([3.0]))
+    assert said_at_once.lengths[0] == said_at_once.fresh[0] == 0.5
     for silent_never in (signals_with(2.0, 0.5, 0.5), signals_with(2.0, 1.0, 0.5)):
         for_ever = cycles_at(silent_never, np.array([np.inf]))
         assert for_ever.fresh[0] == pytest.approx(0.5)

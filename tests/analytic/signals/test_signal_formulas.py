@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -224,6 +225,24 @@ def test_a_warm_up_knows_how_long_cycles_are() -> None:
     """Page 3 is accessed at its signals alone, ten in a hundred units of time."""
     known = dict(start_up_times(scenario_from(HEARD)))
     assert known["the mean time between accesses of page 3"] == pytest.approx(10.1)
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_signal_that_says_all_makes_a_page_due() -> None:
+    """With recall and precision 1 a level of two signals is one of one; inf is never reached."""
+    scenario = scenario_from(HEARD).with_(
+        {
+            "pages.signals": {"recall": 1.0, "precision": 1.0},
+            "robots.accessing.levels": [1.0, 2.0, 1e9, math.inf],
+            "run.horizon": 5000.0,
+            "run.warmup": 150.0,
+        }
+    )
+    found, said = sim.run(scenario), predicted(scenario)
+    for page in range(4):
+        row = found.find("crawl_rate", page)
+        exact = said["crawl_rate", page, "exact"]
+        assert abs(row.estimate - exact) <= 4.5 * row.standard_error
 
 
 @pytest.mark.thorough

@@ -316,6 +316,7 @@ def test_signals_alone_make_an_even_plan(crawlsim: Any) -> None:
     ("words", "says"),
     [
         (("visits.csv", "--signals", "none.csv"), "no signal can be read"),
+        (("visits.csv", "--signals", "strange.csv"), "1 signal is of a URL that was never visited"),
         (("visits.csv", "--signals", "visits.csv"), "this holds visits"),
         (("visits.csv", "--signals", "nowhere.csv"), "cannot be read"),
         (("visits.csv", "--signals", "signals.csv", "--format", "nutch"), "knows no signals"),
@@ -327,6 +328,7 @@ def test_signals_alone_make_an_even_plan(crawlsim: Any) -> None:
 )
 def test_refusals(words: tuple[str, ...], says: str, crawlsim: Any) -> None:
     Path("none.csv").write_text("url,time\n")
+    Path("strange.csv").write_text("url,time\nhttps://strange.example/,2024-01-01\n")
     code, out, err = crawlsim("schedule", *words, "--visits", "1/day", "--out", "plan.csv")
     assert (code, out) == (2, "")
     assert says in err
