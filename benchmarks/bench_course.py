@@ -24,7 +24,6 @@ from scipy.sparse.linalg import expm_multiply
 from analytic import course_of
 from analytic.transient.formulas import queue_of
 from scenarios import Scenario, scenario_from
-from scenarios.timeline import pieces
 
 _CHANGES = np.array([[0, 0.1, 0, 0], [0.1, 0, 0.1, 0], [0, 0.1, 0, 0.1], [0, 0, 0.2, 0]])
 _DELIVERIES = np.diag([1.0, 1.9, 3.0, 4.0])
@@ -77,7 +76,8 @@ def by_expm_multiply(scenario: Scenario, until: float) -> tuple[float, Any]:
     observe = scenario.run.observe or until
     stops = np.arange(1, _COMPARED + 1) * observe
     row = queue.start()
-    generators = [(piece, queue.rules(piece).generator) for piece in pieces(scenario, 0.0, until)]
+    pieces = scenario.model.timeline.between(0.0, until)
+    generators = [(piece, queue.rules(piece).generator) for piece in pieces]
     start = time.process_time()
     for piece, generator in generators:
         inside = [stop for stop in stops.tolist() if piece.begin < stop < piece.end]
@@ -97,7 +97,7 @@ def measured(waiting: int, patience: float | None, observe: float) -> dict[str, 
     until = _COMPARED * observe
     stops = [observe * (place + 1) for place in range(_COMPARED)]
     start = time.process_time()
-    *_, last = queue.follow(queue.start(), pieces(scenario, 0.0, until), stops)
+    *_, last = queue.follow(queue.start(), scenario.model.timeline.between(0.0, until), stops)
     ours = time.process_time() - start
     peer, row = by_expm_multiply(scenario, until)
     return {

@@ -17,7 +17,7 @@ from scipy.integrate import quad, solve_ivp
 from analytic import course_of, predict
 from analytic.machinery.arrival_process import delivery_modes, start_phases
 from scenarios import Scenario, scenario_from
-from scenarios.timeline import Piece, observation_times, pieces
+from scenarios.timeline import Piece, observation_times
 
 RATES = [0.5, 0.1, 0.0, 1.0]
 WEIGHTS = [1.0, 2.0, 1.0, 3.0]
@@ -56,7 +56,7 @@ def cuts(scenario: Scenario) -> list[tuple[Piece, float, float]]:
     run = scenario.run
     stops = {run.warmup, *observation_times(run).tolist()}
     found = []
-    for piece in pieces(scenario, 0.0, run.horizon):
+    for piece in scenario.model.timeline.pieces:
         ends = sorted({piece.begin, piece.end, *(t for t in stops if piece.begin < t < piece.end)})
         found += [(piece, *each) for each in pairwise(ends)]
     return found
@@ -175,7 +175,7 @@ def delivered_in_order(scenario: Scenario, template: list[int], time: float) -> 
     carried = [template[slot % len(template)] for slot in range(robots.available)]
     slot = robots.available
     worked, rounds, found = 0.0, 0, []
-    for piece in pieces(scenario, 0.0, scenario.run.horizon):
+    for piece in scenario.model.timeline.pieces:
         length = piece.end - piece.begin
         while (
             piece.robot_speed and (rounds + 1) * time <= worked + length * piece.robot_speed + 1e-9
@@ -192,7 +192,7 @@ def delivered_in_order(scenario: Scenario, template: list[int], time: float) -> 
 
 def followed(scenario: Scenario, delivered: list[Any]) -> list[Cut]:
     """Intervals of pages that are delivered at known times."""
-    timeline = pieces(scenario, 0.0, scenario.run.horizon)
+    timeline = scenario.model.timeline.pieces
 
     def changes(begin: float, end: float) -> float:
         parts = (
