@@ -216,7 +216,15 @@ def heard_in(
     page = index[signals.page]
     known = page >= 0
     if not known.all():
-        notes.append(_of_strangers(signals, urls, ~known))
+        strangers, spelled = _strangers(signals, urls, ~known)
+        if spelled > len(np.unique(page[known])):
+            raise ScenarioError(
+                _OPTION, counted(strangers, "URL"), _of_spellings(spelled, strangers)
+            )
+        notes.append(_of_strangers(int((~known).sum()), strangers, spelled))
+    if known.any() and len(np.unique(signals.time)) < _FEWEST_TIMES:
+        allowed = f"must come at {_FEWEST_TIMES} times or more, which say how long anybody listened"
+        raise ScenarioError(_OPTION, counted(len(signals.time), "signal"), allowed)
     shared, moments = _shared(signals, urls) if signals.dated else (~known & known, 0)
     if shared.any():
         how = "at one moment" if moments == 1 else f"at {moments} moments"
@@ -231,22 +239,30 @@ def heard_in(
     return Heard(page[kept][order], signals.time[kept][order], since, until, tuple(notes))
 
 
-def _of_strangers(signals: SignalLog, urls: NDArray[np.object_], strange: NDArray[np.bool_]) -> str:
+def _strangers(
+    signals: SignalLog, urls: NDArray[np.object_], strange: NDArray[np.bool_]
+) -> tuple[int, int]:
+    """How many URLs of signals were never visited, and how many are spellings of some that were."""
+    strangers = signals.urls[np.unique(signals.page[strange])].tolist()
+    if signals.pages != "exact":
+        return len(strangers), 0
+    keys = set(map(site_key, urls.tolist()))
+    return len(strangers), sum(site_key(url) in keys for url in strangers)
+
+
+def _of_strangers(number: int, strangers: int, spelled: int) -> str:
     """How many signals are of URLs that were never visited, and whether these are spellings."""
-    number = int(strange.sum())
     are = "is of a URL that was" if number == 1 else "are of URLs that were"
     note = f"{counted(number, 'signal')} {are} never visited"
-    if signals.pages == "exact":
-        keys = set(map(site_key, urls.tolist()))
-        strangers = signals.urls[np.unique(signals.page[strange])].tolist()
-        spelled = sum(site_key(url) in keys for url in strangers)
-        if spelled:
-            are = "is a spelling of a page" if spelled == 1 else "are spellings of pages"
-            note += (
-                f"; {spelled} of {len(strangers)} URLs {are} that were (http and https, www.): "
-                "with --pages site-key their signals count"
-            )
-    return f"{note}."
+    return f"{note}; {_of_spellings(spelled, strangers)}." if spelled else f"{note}."
+
+
+def _of_spellings(spelled: int, strangers: int) -> str:
+    are = "is a spelling of a page" if spelled == 1 else "are spellings of pages"
+    return (
+        f"{spelled} of {strangers} URLs {are} that visits know (http and https, www.): "
+        "with --pages site-key their signals count"
+    )
 
 
 def _shared(signals: SignalLog, urls: NDArray[np.object_]) -> tuple[NDArray[np.bool_], int]:
@@ -276,14 +292,15 @@ def hosts_of(urls: NDArray[np.object_]) -> tuple[NDArray[np.int64], NDArray[np.o
     return host.astype(np.int64), np.asarray(names, object)
 
 
+_FEWEST_TIMES = 3
+"""Times of signals below which nothing says how long anybody listened."""
+
 _LONG_SILENCE = 10.0
 """Mean times between two signals after which nobody is taken to listen; of chance e^-10."""
 
 
 def _listened(times: Array, begin: float, end: float) -> tuple[float, float]:
     """When listening began and ended: with the visits, unless there is a long silence."""
-    if len(times) < 2:
-        return begin, end
     first = float(times.min())
     last = float(times.max())
     silence = _LONG_SILENCE * (last - first) / max(len(np.unique(times)) - 1, 1)

@@ -150,8 +150,9 @@ def test_a_prior_that_does_not_know_the_signals_is_wrong(monkeypatch: pytest.Mon
 
 def test_nothing_is_said_where_no_signal_was_heard_between_visits() -> None:
     site = made_site(20, 8, 1.0, 0.5, 0.5, np.random.default_rng(3))
-    times = np.array([site.log.time.min() - 5.0, site.log.time.max() + 5.0])
-    signals = SignalLog(site.signals.urls, np.array([0, 1], np.int32), times)
+    begin, end = site.log.time.min(), site.log.time.max()
+    times = np.array([begin - 5.0, end + 5.0, end + 9.0])
+    signals = SignalLog(site.signals.urls, np.array([0, 1, 2], np.int32), times)
     found = fit(Trace(site.log, "day"), Options(signals=signals))
     precision = found.find("precision", "example.org")
     assert (precision.low, precision.high) == (0.0, 1.0)

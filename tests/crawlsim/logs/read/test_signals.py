@@ -93,12 +93,21 @@ def test_pages_that_were_never_visited() -> None:
 
 
 def test_other_spellings_are_named_and_found() -> None:
-    signals = signals_of([(0, DAY), (0, 2 * DAY)], np.array(["http://www.example.org/00"], object))
-    heard = heard_in(signals, URLS, 0.0, 10 * DAY)
-    assert not len(heard.page)
-    assert "--pages site-key" in heard.notes[0]
+    """Where most are spelled otherwise, the others would say that changes have no signals."""
+    rows = [(0, DAY), (0, 2 * DAY), (1, 3 * DAY)]
+    spelled = np.array(["http://www.example.org/00", "http://www.example.org/01"], object)
+    signals = signals_of(rows, spelled)
+    with pytest.raises(ScenarioError, match=r"2 of 2 URLs are spellings .* --pages site-key"):
+        heard_in(signals, URLS, 0.0, 10 * DAY)
     keyed = SignalLog(signals.urls, signals.page, signals.time, pages="site-key")
-    assert heard_in(keyed, URLS, 0.0, 10 * DAY).page.tolist() == [0, 0]
+    assert heard_in(keyed, URLS, 0.0, 10 * DAY).page.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_so_few_signals_do_not_say_how_long_anybody_listened(times: int) -> None:
+    rows = [(0, (each + 1) * DAY) for each in range(times)]
+    with pytest.raises(ScenarioError, match="must come at 3 times or more"):
+        heard_in(signals_of(rows), URLS, 0.0, 10 * DAY)
 
 
 def test_dates_that_jump_together_say_nothing() -> None:
