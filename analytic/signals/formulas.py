@@ -123,9 +123,22 @@ def due_cycles(scenario: Scenario) -> Cycles:
     return Cycles(np.where(np.isinf(levels), np.inf, lengths), fresh)
 
 
+def most_accesses(scenario: Scenario) -> float:
+    """Accesses per unit time that there are at most, in the mean.
+
+    Robots that rest while no page is due make no more than there are levels reached: waiting for a
+    robot, and the access itself, only make cycles longer.
+    """
+    most = 1.0 / time_per_access(scenario)
+    settled = scenario.model.unresolved is None and signals_at_once(scenario) is None
+    if due_at_levels(scenario) is not None or not settled:
+        return most
+    return min(most, float(due_cycles(scenario).rates.sum()))
+
+
 def _bound(scenario: Scenario) -> Values:
     weights = accessed_pages(scenario).weights
-    accesses = 1.0 / time_per_access(scenario)
+    accesses = most_accesses(scenario)
     least = least_obsolescence(signals_of_pages(scenario), weights, accesses)
     yield "weighted_obsolescence", None, least
 

@@ -40,12 +40,30 @@ intervals = [0.25, 0.5, 1.0, 2.0, 2.0]    # {unit}s until it is due again, of ea
 order = "first-due"     # or "most-overdue", "priority": which of the due pages goes first
 """
 
+_LISTENING = """
+[robots.accessing]      # which page is fetched next
+policy = "crawl-value"  # the one worth most, by its age and its signals; or "on-signal", blindly
+"""
+
+_LEVELS = """
+[robots.accessing]      # which page is fetched next
+policy = "due"          # each at its level; robots rest while none is due
+levels = [0.5, 1.0, 2.0, 4.0, 4.0]    # {unit}s since it was fetched, more for each signal heard;
+# levels = "optimal"    # as often as the robots can
+"""
+
 _SECTIONS = {
     "pages": """
 [pages]                 # they change at random, and copies go out of date
 change_rates = [0.30, 0.20, 0.10, 0.05, 0.05]    # changes per {unit} of each page; or from a file,
 # change_rates = {{ file = "rates.csv", column = "rate" }}    # whose column of URLs names the pages
 weights = "uniform"     # importance of the pages: "change-rate", a list, or a column of a file
+""",
+    "signals": """
+[pages.signals]         # what is heard of changes: sitemaps, pings, feeds
+recall = 0.5            # share of the changes that have a signal
+precision = 0.2         # share of the signals that are true
+# delay = {{ exponential = {{ mean = 0.1 }} }}    # {unit}s until a signal is heard
 """,
     "activation": """
 [activation]            # how many robots fetch; without this section all of them, always
@@ -101,8 +119,20 @@ routing = {{ period = [0, 1, 1] }}    # or {{ random = [0.3, 0.7] }}, or "optima
 _ALL = (*_SECTIONS, "due")
 _ALONE = ("page_set", "source", "servers")
 _ACCESSED = ("pages", "page_set")
-_NEEDS = {"clients": "pages", "index": "pages", "activation": "buffer", "due": "pages"}
+_NEEDS = {
+    "clients": "pages",
+    "index": "pages",
+    "activation": "buffer",
+    "due": "pages",
+    "signals": "pages",
+}
 _FETCHED = ("pages", "buffer")
+_ACCESSED_BY = {
+    frozenset[str](): _ACCESSING,
+    frozenset({"due"}): _DUE,
+    frozenset({"signals"}): _LISTENING,
+    frozenset({"due", "signals"}): _LEVELS,
+}
 
 _RUN = """
 [run]                   # how long to simulate, and how often
@@ -170,7 +200,7 @@ def scenario_text(stem: str, sections: list[str]) -> str:
     parts = [_HEAD]
     parts += [_ROBOTS] if not alone or "page_set" in wanted else []
     if wanted & set(_ACCESSED):
-        parts.append(_DUE if "due" in wanted else _ACCESSING)
+        parts.append(_ACCESSED_BY[frozenset(wanted & {"due", "signals"})])
     parts += [text for name, text in _SECTIONS.items() if name in wanted]
     parts += [_PROBED if "source" in wanted else _RUN]
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem) or "scenario"

@@ -14,25 +14,32 @@ from crawlsim.cli.program import commands
 from scenarios import scenario_from
 
 CRAWLER = ("pages", "activation", "buffer", "clients", "costs")
+HEARD = ((), ("due",), ("signals",), ("due", "signals"))
 ASKED = [each for count in range(1, 6) for each in combinations(CRAWLER, count)]
 
 
 @pytest.mark.parametrize(
     "sections",
-    [*ASKED, *[(*each, "due") for each in ASKED], ("page_set",), ("source",), ("servers",)],
+    [
+        *[(*each, *heard) for each in ASKED for heard in HEARD],
+        ("page_set",),
+        ("source",),
+        ("servers",),
+    ],
     ids=",".join,
 )
 def test_every_combination_of_sections_is_a_scenario(sections: tuple[str, ...]) -> None:
     scenario = scenario_from(tomllib.loads(scenario_text("my file", list(sections))))
     assert scenario.name == "my-file"
-    assert set(sections) - {"due"} <= scenario.model_fields_set
+    assert set(sections) - {"due", "signals"} <= scenario.model_fields_set
     assert (scenario.model.frontier is not None) == ("due" in sections)
+    assert (scenario.model.hearing is not None) == ("signals" in sections)
 
 
 def test_every_line_that_is_commented_out_is_a_line_of_a_scenario() -> None:
     """A reader takes the # away, and the line above it."""
     text = scenario_text("my", ["pages", "activation", "buffer"])
-    text += scenario_text("my", ["due"])
+    text += scenario_text("my", ["due"]) + scenario_text("my", ["due", "signals"])
     for line in text.splitlines():
         if line.startswith("# ") and " = " in line:
             assert tomllib.loads(line[2:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -71,6 +72,14 @@ class HostWorth(NamedTuple):
             for share, low, high in (self.precision, self.recall)
         )
         return f"{where}: {true} are true; of the changes {known} have one."
+
+
+def _listening(system: Mapping[str, Any], pages: int) -> dict[str, Any]:
+    """The robots of a system, which listen to signals if there are more pages than robots."""
+    robots = system.get("robots")
+    if robots is None or robots["available"] >= pages:
+        return {}
+    return {"robots": {**robots, "accessing": {"policy": "crawl-value"}}}
 
 
 def drawn(beside: Beside, names: NDArray[np.object_]) -> Draws:
@@ -192,5 +201,5 @@ def with_signals(
             "pages.change_rates": rates.tolist(),
             "pages.signals": pages["signals"],
         },
-        system={**fitted.system, "pages": pages},
+        system={**fitted.system, "pages": pages, **_listening(fitted.system, len(names))},
     )

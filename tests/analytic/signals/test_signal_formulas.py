@@ -17,7 +17,7 @@ from analytic.machinery.transforms import mean_time
 from analytic.signals import best_levels, cycles_at, level_obsolescence, signal_worths
 from analytic.transient.start_up import start_up_times
 from experiments.signals_above_bound import excess, system
-from scenarios import Scenario, scenario_from
+from scenarios import Scenario, load, scenario_from
 from scenarios.base import LARGEST
 from scenarios.laws import Deterministic, Distribution, Exponential
 
@@ -274,3 +274,16 @@ def test_a_robot_that_goes_by_value_comes_near_the_bound() -> None:
     scenario = system(200, 1.0, 0.2, 0.5).with_("run.horizon", 800.0)
     above, error = excess(scenario)
     assert -3.0 * error < above < 0.05
+
+
+def test_the_bound_takes_the_accesses_that_levels_allow() -> None:
+    """Robots that rest make fewer than they could; who never accesses has everything stale."""
+    scenario = load("sitemap-half-true")
+    found = predicted(scenario)
+    bound = found["weighted_obsolescence", None, "lower bound"]
+    exact = found["weighted_obsolescence", None, "exact"]
+    assert 0.95 * exact < bound < exact
+    never = predicted(scenario.with_("robots.accessing.levels", np.inf))
+    assert never["weighted_obsolescence", None, "lower bound"] == pytest.approx(5.0)
+    late = predicted(scenario.with_("pages.signals.delay.exponential.mean", 1.0))
+    assert late["weighted_obsolescence", None, "lower bound"] < 0.01
