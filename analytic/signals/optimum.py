@@ -69,6 +69,9 @@ def optimal_signal_levels(scenario: Scenario) -> Optimum:
     elif listening is Listening.BLINDLY:
         cost = None
         notes.append("no cost: signals that are followed blindly have no formula")
+        notes.append(
+            f'the bound is {bound:.6g}: "crawl-value" nears it, and "due" takes the levels'
+        )
         if scenario.model.unresolved:
             changes = {"robots.accessing.frequencies": _deaf_shares(mu, w, accesses).tolist()}
             notes.append("frequencies are those that are best without signals")
