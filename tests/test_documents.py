@@ -153,8 +153,10 @@ def test_the_commands_of_the_documents_run(
     Path("docs/examples").mkdir(parents=True)
     for name in ("visits.csv", "docs/examples/visits.csv.gz"):
         Path(name).write_bytes(log)
+    Path("docs/how-to").mkdir()
     for file in ("pages.parquet", "classes.csv", "site-visits.csv.gz", "site-signals.csv.gz"):
-        Path(file).write_bytes((ROOT / "docs/how-to" / file).read_bytes())
+        for folder in ("", "docs/how-to"):
+            Path(folder, file).write_bytes((ROOT / "docs/how-to" / file).read_bytes())
     Path("trace.csv").write_text("page,time\na,1\na,2\na,4\nb,1\nb,2.5\nb,5\n")
     words = shlex.split(command)
     if words[0] in {"run", "check", "sweep"}:

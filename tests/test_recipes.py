@@ -179,7 +179,7 @@ attempt("robots.accessing.policy", "backward")
         'robots.accessing.times = "many" must be a whole number',
         'robots.accessing.policy = "backward" must be "cyclic", "round-robin", "randomized", '
         '"golden-ratio", "dyadic", "balanced", "billiard", "deadline", "deficit", "whittle", '
-        '"backwards", "crawl-value" or "due" (did you mean "backwards"?)',
+        '"backwards", "crawl-value", "on-signal" or "due" (did you mean "backwards"?)',
     ]
 
 

@@ -36,7 +36,7 @@ _LEAST_WIDTH = 60.0
 class Cycles(NamedTuple):
     """The time between two accesses of each page, in the mean; all of shape (pages,).
 
-    Attributes
+    Parameters
     ----------
     lengths : ndarray of float
         inf of pages that are never accessed.

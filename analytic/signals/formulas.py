@@ -116,6 +116,10 @@ def due_cycles(scenario: Scenario) -> Cycles:
     """Times from a delivery of each page until it is due again, where pages are due at levels.
 
     A level that is inf is never reached, whatever is heard.
+
+    Parameters
+    ----------
+    scenario : Scenario
     """
     pages = present(scenario.model.pages)
     levels = due_levels(present(scenario.model.frontier).policy, pages)

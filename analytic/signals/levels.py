@@ -44,7 +44,7 @@ _LEAST, _MOST = -80.0, 60.0
 class Levels(NamedTuple):
     """When each page is best accessed; arrays of shape (pages,).
 
-    Attributes
+    Parameters
     ----------
     levels : ndarray of float
         A page is accessed when the time since its last delivery and what its signals since then
