@@ -11,8 +11,8 @@ whose value is above a limit, and looked at one by one; of each other page the t
 which its value reaches the limit, unless a signal comes first. Where the list runs empty, or long,
 a new limit is set.
 
-Both engines call this code: in the plain one a hundred thousand pages would take too long. Its test
-looks at all pages at each access.
+Both engines call this code, since a hundred thousand pages would take plain Python too long; its
+test looks at all pages at each access.
 """
 
 from __future__ import annotations
@@ -250,8 +250,6 @@ def _fill_by_number(worth: float, table: Any, slope: Any) -> None:
     """The same where time alone tells nothing: v after n signals, at the hazard n times `worth`."""
     precision = 1.0 - math.exp(-worth)
     per_hazard = precision / worth if worth < math.inf else 0.0
-    if worth <= 0.0:
-        per_hazard = 1.0
     for node in range(NODES):
         hazard = -2.0 * math.log(1.0 - node / NODES)
         fresh = math.exp(-hazard)
