@@ -180,6 +180,8 @@ class Kept(NamedTuple):
     ----------
     uniform, deaf, exact : float
         Even visits; the best plan that knows the rates but hears nothing; the best that hears.
+    without : float
+        The plan that is made from the same visits and hears nothing.
     plan, promised : float
         The plan that was made from the log, and what it promised.
     spent : float
@@ -190,6 +192,7 @@ class Kept(NamedTuple):
     uniform: float
     deaf: float
     exact: float
+    without: float
     plan: float
     promised: float
     spent: float
@@ -205,6 +208,11 @@ class Kept(NamedTuple):
         """The same over the best plan without signals."""
         return (self.deaf - self.plan) / (self.deaf - self.exact)
 
+    @property
+    def of_without(self) -> float:
+        """What signals save over the plan without them, over what they save if rates are known."""
+        return (self.without - self.plan) / (self.deaf - self.exact)
+
 
 def kept(site: Site, even: float | None = None) -> Kept:
     """A plan from a log with a visit of each page a month, under the true rates."""
@@ -215,7 +223,9 @@ def kept(site: Site, even: float | None = None) -> Kept:
     nothing = np.zeros(pages)
     changes = rates.silent + rates.true
     deaf = best_levels(SignalRates(changes, nothing, nothing), weights, float(pages))
-    plan = schedule(site.log, f"{pages / 30}/day", signals=site.signals, even=even)
+    budget = f"{pages / 30}/day"
+    without = MONTH / schedule(site.log, budget, even=even).intervals
+    plan = schedule(site.log, budget, signals=site.signals, even=even)
     assert plan.by_signals is not None
     length, fresh = cycles(Rates(*site.rates), plan.by_signals.due)
     stale = float((1 - fresh / length).mean())
@@ -224,6 +234,7 @@ def kept(site: Site, even: float | None = None) -> Kept:
         uniform=float((1 + np.expm1(-changes) / changes).mean()),
         deaf=1 - float(deaf.fresh.mean()),
         exact=1 - float(exact.fresh.mean()),
+        without=float((1 + without * np.expm1(-changes / without) / changes).mean()),
         plan=stale,
         promised=np.nan if promise is None else promise.mean,
         spent=float((1 / length).sum()) * MONTH / pages,
@@ -292,16 +303,17 @@ def main() -> None:
     for (precision, recall), changes in cases:
         found = coverage(asked.logs, 100, changes, precision, recall)
         print(precision, recall, changes, *(f"{each:.3f}" for each in found), flush=True)
-    print("precision recall changes: stale uniform, deaf, exact, plan; kept of uniform, of deaf")
-    for (precision, recall), changes in cases:
+    print("even precision recall changes: stale uniform, deaf, exact, without, plan; kept of each")
+    for even, ((precision, recall), changes) in product((None, 0.0), cases):
         rows = []
         for seed in range(asked.sites):
             rng = np.random.default_rng([seed, 3])
-            rows.append(kept(made_site(300, 13, changes, precision, recall, rng)))
+            rows.append(kept(made_site(300, 13, changes, precision, recall, rng), even))
         of = Kept(*np.mean(np.array(rows, float), axis=0).tolist())
-        numbers = (of.uniform, of.deaf, of.exact, of.plan, of.of_uniform, of.of_deaf)
+        numbers = (*of[:5], of.of_uniform, of.of_deaf, of.of_without)
         holds = f"{of.promise_holds:.2f} of the promises hold, promised {of.promised:.4f}"
-        print(precision, recall, changes, *(f"{each:.4f}" for each in numbers), holds, flush=True)
+        words = " ".join(f"{each:.4f}" for each in numbers)
+        print(even, precision, recall, changes, words, holds, flush=True)
 
 
 if __name__ == "__main__":

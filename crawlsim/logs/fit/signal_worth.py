@@ -45,6 +45,8 @@ _MOST_ROWS = 20_000
 _MOST_SAMPLED = 2000
 _RUN = 200
 _MOST_FOLDERS = 1000
+_MOST_REFINED = 30
+"""Folders of which each may be known so well that it lies between the points of a coarse grid."""
 _TINY = 1e-300
 _FURTHEST = 18.0
 
@@ -262,7 +264,10 @@ def _kernel(grid: Array, sd: float) -> Array:
 
 
 class _Tree(NamedTuple):
-    """Log-likelihoods over (precisions, levels) of folders, hosts and all."""
+    """Log-likelihoods over (precisions, levels) of folders, hosts and all.
+
+    The prior of the precision is uniform.
+    """
 
     logits: Array
     levels: Array
@@ -276,13 +281,14 @@ class _Tree(NamedTuple):
     def evidence(self) -> float:
         """Log-probability of the log, the spreads having normal priors."""
         penalty = (np.log(self.folders) ** 2 + np.log(self.hosts) ** 2) / 4
-        return float(special.logsumexp(self.of_all + _prior(self.logits))) - penalty
+        return float(special.logsumexp(self.logs)) - penalty
 
-
-def _prior(logits: Array) -> Array:
-    """Logarithm of a uniform prior of the precision, shape (precisions, 1)."""
-    density = special.log_expit(logits) + special.log_expit(-logits)
-    return (density - special.logsumexp(density))[:, None]
+    @property
+    def logs(self) -> Array:
+        """Log-probability of the log and of each cell of the means of all."""
+        density = special.log_expit(self.logits) + special.log_expit(-self.logits)
+        cell = (self.logits[1] - self.logits[0]) * (self.levels[1] - self.levels[0])
+        return np.asarray(self.of_all + density[:, None] + np.log(cell))
 
 
 def _above(logs: Array, logits: Array, levels: Array, sd: float) -> Array:
@@ -328,8 +334,11 @@ def _ways(beside: Beside, groups: Groups, counts: _Counts, typical: float) -> li
         for shape in _SHAPES:
             kind = _Kind(shape, power)
             of_folder = _sums(_of_pages(logs, kind.shapes(counts)), groups.folder, folders)
+            grids = _LOGITS, _LEVELS, of_folder
+            if folders <= _MOST_REFINED:
+                grids = _refined(of_folder)
             for spreads in product(of_folders, of_hosts):
-                tree = _tree(of_folder, groups, _LOGITS, _LEVELS, *spreads)
+                tree = _tree(grids[2], groups, *grids[:2], *spreads)
                 found.append(_Way(tree.evidence, kind, *spreads))
     return found
 
@@ -496,7 +505,7 @@ def _drawn_means(
             found[draw] = _cell_at(given, share)
         return found
 
-    top = tree.of_all + _prior(tree.logits)
+    top = tree.logs
     weights = np.exp(top - top.max())
     of_all = np.array([_cell_at(weights, share) for share in _covering(number, rng)])
     of_hosts = [of_one(logs, of_all, tree.hosts) for logs in tree.of_host]
