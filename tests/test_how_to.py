@@ -81,7 +81,14 @@ ANSWERS = [
 
 
 @pytest.mark.by_day(
-    every=4, besides=("share-one-robot", "cleverer-rule", "index-of-millions", "rare-losses")
+    every=4,
+    besides=(
+        "share-one-robot",
+        "cleverer-rule",
+        "index-of-millions",
+        "rare-losses",
+        "trust-signals",
+    ),
 )
 @pytest.mark.parametrize("page", ANSWERS, ids=lambda page: page.stem)
 def test_a_question_of_an_operator_is_answered_as_its_page_says(

@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -107,7 +108,7 @@ class CrawlValues(NamedTuple):
     worths: Any
 
 
-def kinds_of(rates: SignalRates) -> tuple[Array, Array]:
+def kinds_of(rates: SignalRates) -> tuple[Array, NDArray[np.int64]]:
     """The kinds of pages by what their signals are worth, and which is whose.
 
     Returns
@@ -128,7 +129,7 @@ def kinds_of(rates: SignalRates) -> tuple[Array, Array]:
 
 
 @lru_cache(maxsize=1)
-def _tables(pages: PageData) -> tuple[Array, Array, Array]:
+def _tables(pages: PageData) -> tuple[Array, Array, NDArray[np.int64]]:
     """Tables and slopes of all kinds of pages, and the kind of each page."""
     kinds, kind = kinds_of(pages.signals)
     table, slope = np.zeros((2, len(kinds), NODES + 1))
@@ -138,10 +139,29 @@ def _tables(pages: PageData) -> tuple[Array, Array, Array]:
 
 def crawl_values_of(scenario: Scenario) -> CrawlValues:
     """Before the first access: as if all pages had been accessed in turn."""
-    section = present(scenario.model.pages)
-    rates, weights, pages = section.signals, section.weights, section.count
+    pages = present(scenario.model.pages)
+    delay = mean_delay_of_signals(pages)
+    return _crawl_values(pages.signals, pages.weights, _tables(pages), delay, mean_gap(scenario))
+
+
+def no_crawl_values() -> CrawlValues:
+    """Of no pages."""
+    none = np.zeros(0)
+    tables = np.zeros((0, NODES + 1)), np.zeros((0, NODES + 1)), np.zeros(0, dtype=np.int64)
+    return _crawl_values(SignalRates(none, none, none), none, tables, 0.0, 0.0)
+
+
+def _crawl_values(
+    rates: SignalRates,
+    weights: Array,
+    tables: tuple[Array, Array, NDArray[np.int64]],
+    delay: float,
+    gap: float,
+) -> CrawlValues:
+    """Pages that were accessed in turn, one in each gap."""
+    pages = len(weights)
     change = rates.silent + rates.true
-    table, slope, kind = _tables(section)
+    table, slope, kind = tables
     return CrawlValues(
         silent=np.array(rates.silent),
         change=change,
@@ -150,8 +170,8 @@ def crawl_values_of(scenario: Scenario) -> CrawlValues:
         kind=kind,
         table=table,
         slope=slope,
-        delay=mean_delay_of_signals(section),
-        since=(np.arange(pages) - pages) * mean_gap(scenario),
+        delay=delay,
+        since=(np.arange(pages) - pages) * gap,
         jump=np.zeros(pages),
         taken=np.zeros(pages, dtype=np.bool_),
         reach=new_alarms(pages),

@@ -227,7 +227,7 @@ def next_signal(world: World, signals: Signals | None, now: float) -> None:
         if len(signals.sender) > 0:
             send_on(signals, index, now + take(signals.times, DELAYS))
             return
-    listen(signals.values, signals.line, signals.ages, world.frontier, index, now)
+    listen(signals.choice, signals.ages, world.frontier, index, now)
 
 
 @inner
