@@ -363,6 +363,8 @@ def horizon_octave(scenario: Scenario) -> int:
 def robots_at_levels(scenario: Scenario, limit: int | None = None) -> list[int]:
     """Active robots at every level, the most of all phases; level 0 without a buffer.
 
+    Under `Model.hysteresis` by the number of thresholds that are passed, not by the level.
+
     Parameters
     ----------
     scenario : Scenario
@@ -372,7 +374,9 @@ def robots_at_levels(scenario: Scenario, limit: int | None = None) -> list[int]:
     assert scenario.robots is not None
     rule = scenario.activation
     levels = range(top_level(scenario) + 1) if scenario.buffer else range(1)
-    if isinstance(rule, Threshold):
+    if scenario.model.hysteresis is not None:
+        active = list(scenario.model.hysteresis.robots)
+    elif isinstance(rule, Threshold):
         active = [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
     elif isinstance(rule, Levels):
         active = list(rule.robots)
