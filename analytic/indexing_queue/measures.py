@@ -313,11 +313,24 @@ def solved_servers(scenario: Scenario) -> tuple[Row, ...]:
     """
     buffer, _ = buffer_and_robots(scenario)
     chain = servers_chain_of(scenario)
+    ordered = conditions.discipline_of(scenario).is_ordered
     try:
-        stationary = solve_servers(chain)
+        rows = list(servers_measures(chain, scenario.prices, ordered=ordered))
     except ValueError as failure:
         raise NoAnswerError(f"its chain has no unique steady state: {failure}") from None
-    ordered = conditions.discipline_of(scenario).is_ordered
+    levels = np.array([value for name, _, value in rows if name == "level_probability"])
+    return (*rows, ("idle_indexers", None, idle_servers(levels, buffer.servers)))
+
+
+def servers_measures(chain: ServersChain, costs: Costs, *, ordered: bool) -> Iterator[Row]:
+    """Every measure of the queue of several servers; as `queue_measures`.
+
+    Raises
+    ------
+    ValueError
+        If the steady state is not unique.
+    """
+    stationary = solve_servers(chain)
     sojourns = list(sojourn_moments_of_servers(chain, stationary)) if ordered else None
     phases = np.array([each.sum(axis=1) for each in stationary])
     levels = phases.sum(axis=1)
@@ -327,8 +340,7 @@ def solved_servers(scenario: Scenario) -> tuple[Row, ...]:
     switches = None
     if chain.deliveries.settled is not None:
         switches = switched_on(chain.deliveries, departures(chain, stationary))
-    rows = list(_all_rows(levels, robots, rates, scenario.prices, sojourns, switches))
-    return (*rows, ("idle_indexers", None, idle_servers(levels, buffer.servers)))
+    return _all_rows(levels, robots, rates, costs, sojourns, switches)
 
 
 # --- its measures -----------------------------------------------------------------------------
