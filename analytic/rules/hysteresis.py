@@ -162,7 +162,10 @@ def between(lower: Sequence[int], upper: Sequence[int], numbers: Sequence[int]) 
 
 
 def moved(rule: Rule, steps: Sequence[Step], *, both: bool) -> Iterator[Rule]:
-    """Other steps for some numbers that follow one another; `both`: or only one level of them."""
+    """Other steps for some numbers that follow one another.
+
+    All of them, or, if not `both`, those that change one of the two levels, or have no gap.
+    """
     starts = [0]
     for _, run in groupby(rule):
         starts.append(starts[-1] + len(list(run)))
@@ -173,7 +176,8 @@ def moved(rule: Rule, steps: Sequence[Step], *, both: bool) -> Iterator[Rule]:
                 continue
             for step in steps:
                 here = rule[first]
-                if not both and step[0] != here[0] and step[1] != here[1]:
+                near = step[0] in (here[0], step[1]) or step[1] == here[1]
+                if not (both or near):
                     continue
                 fits = first == 0 or _follows(rule[first - 1], step)
                 if fits and (last == len(rule) or _follows(step, rule[last])):
@@ -307,13 +311,13 @@ def bounded(scenario: Scenario, numbers: Sequence[int], top: int) -> _Bounded:
     return _Bounded(solution.lower, [from_above, from_below])
 
 
-def by_chain(scenario: Scenario, start_up: bool) -> Callable[[Hysteresis], float]:
-    """The cost of a rule by its chain, whose parts are made once."""
+def by_chain(scenario: Scenario) -> Callable[[Hysteresis], float]:
+    """The cost of a rule by its chain, whose parts are made once; start-ups are the scenario's."""
     buffer, robots = buffer_and_robots(scenario)
     modes = delivery_modes(fleet_under(robots), robots.available)
     laws = service_and_patience(scenario)
     rule = scenario.activation
-    law = rule.start_up if start_up and isinstance(rule, Threshold) else None
+    law = rule.start_up if isinstance(rule, Threshold) else None
     prices = scenario.prices
     ordered = conditions.first_come_first_served(scenario) is None and prices.response > 0
 
@@ -378,7 +382,7 @@ def best_hysteresis(
         require_covered(scenario.with_("costs.switch", None))
         if (reason := conditions.known_start_up(scenario)) is not None:
             raise NoOptimumError(reason)
-        value = by_chain(scenario, start_up=True)
+        value = by_chain(scenario)
     else:
 
         def value(rule: Hysteresis) -> float:
@@ -470,8 +474,8 @@ def _optimum(
         given = as_thresholds(single.rule, numbers, top)
         what = f"robots = {list(given.robots)}, at = {list(given.at)}"
         notes = [
-            f"hysteresis saves {said_more(single.cost, best.cost)} of the cost: the best "
-            f"thresholds without it, {what}, cost {single.cost:.6g}"
+            f"hysteresis saves {100 * saved / single.cost:.2g} % of the cost of the best "
+            f"thresholds without it, {what}: {single.cost:.6g}"
         ]
     else:
         notes = ["hysteresis saves nothing: the best thresholds go back where they went"]
