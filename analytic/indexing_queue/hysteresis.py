@@ -9,8 +9,9 @@ deliveries in the arrival phase of the chain, which an event may change together
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise, product
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from analytic.indexing_queue.chain import (
     Moves,
     QueueChain,
     admitted_by_level,
+    controlled_chain,
     without_stays,
 )
 from analytic.indexing_queue.levels_and_fates import Marginals
@@ -129,6 +131,30 @@ class Controls:
                 fewer = list(control.starting)
                 fewer[place] -= 1
                 yield control._replace(starting=tuple(fewer)), number * rate
+
+
+def threshold_chain(
+    modes: Array,
+    given: Hysteresis,
+    service: PhaseLaw,
+    patience: PhaseLaw,
+    capacity: int,
+    admission: str,
+    limit: int | None = None,
+) -> QueueChain:
+    """The chain under thresholds whose switches are counted; parameters as `hysteresis_chain`.
+
+    Where the level alone says who is active, the arrival phase is that of the deliveries.
+    """
+    if not given.is_memoryless:
+        return hysteresis_chain(modes, given, service, patience, capacity, admission, limit)
+    most = given.robots[0] if limit is None else limit
+
+    def active(level: int) -> int:
+        return min(given.robots[bisect_left(given.at, level)], most)
+
+    chain = controlled_chain(modes, active, service, patience, capacity, admission)
+    return replace(chain, settled=np.tile(np.arange(chain.order), (chain.top + 1, 1)))
 
 
 def hysteresis_chain(

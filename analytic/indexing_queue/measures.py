@@ -22,9 +22,9 @@ from analytic.indexing_queue.chain import (
 )
 from analytic.indexing_queue.hysteresis import (
     count_phases,
-    hysteresis_chain,
     switch_rate,
     switched_on,
+    threshold_chain,
 )
 from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
 from analytic.indexing_queue.levels_and_fates import (
@@ -170,18 +170,14 @@ def chain_under(scenario: Scenario, settings: Piece) -> QueueChain:
         return chain if tells_classes_apart(robots, rule) else replace(chain, by_class=None)
     modes = delivery_modes(conditions.fleet_of(scenario), max(most_active(scenario), 1))
     modes = settings.robot_speed * modes
-    if (given := remembering(scenario)) is not None:
+    if (given := scenario.model.hysteresis) is not None:
         laws = service, patience
-        return hysteresis_chain(modes, given, *laws, capacity, buffer.admission, settings.robots)
+        return threshold_chain(modes, given, *laws, capacity, buffer.admission, settings.robots)
     if isinstance(rule, Free):
         numbers = [np.array(level) for level in rule.root]
         return free_chain(modes, numbers, service, patience, capacity, buffer.admission)
     at = limited_robots_at(scenario, settings)
-    chain = controlled_chain(modes, at, service, patience, capacity, buffer.admission)
-    if scenario.model.hysteresis is None:
-        return chain
-    stays = np.tile(np.arange(chain.order), (chain.top + 1, 1))
-    return replace(chain, settled=stays)
+    return controlled_chain(modes, at, service, patience, capacity, buffer.admission)
 
 
 def limited_robots_at(scenario: Scenario, settings: Piece) -> Callable[[int], int]:

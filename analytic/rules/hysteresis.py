@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from itertools import groupby
-from math import isnan, nan
-from typing import NamedTuple
+from functools import partial
+from itertools import combinations, groupby, starmap
+from math import inf, isnan, nan
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -22,11 +22,11 @@ from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots
 from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.indexing_queue.chain import rate_entries
-from analytic.indexing_queue.hysteresis import hysteresis_chain
+from analytic.indexing_queue.hysteresis import threshold_chain
 from analytic.indexing_queue.measures import (
     queue_measures,
-    service_and_patience,
     servers_measures,
+    service_and_patience,
     top_level,
 )
 from analytic.indexing_queue.policy_costs import level_rates
@@ -60,8 +60,8 @@ _MOST_TRIED = 20_000
 _ALIKE = 1e-9
 """Costs that differ by less, relatively, are the same."""
 
-_RUNS = 3
-"""Numbers beyond which only whole runs of equal steps, or parts of them, are moved."""
+_FEW = 3
+"""Numbers up to which any that follow one another are moved together."""
 
 
 class HysteresisPolicy(NamedTuple):
@@ -161,27 +161,39 @@ def between(lower: Sequence[int], upper: Sequence[int], numbers: Sequence[int]) 
     )
 
 
-def moved(rule: Rule, steps: Sequence[Step], *, both: bool) -> Iterator[Rule]:
-    """Other steps for some numbers that follow one another.
-
-    All of them, or, if not `both`, those that change one of the two levels, or have no gap.
-    """
-    starts = [0]
-    for _, run in groupby(rule):
-        starts.append(starts[-1] + len(list(run)))
-    edges = range(len(rule) + 1) if len(rule) <= _RUNS else starts
-    for first in edges:
-        for last in edges:
-            if first >= last:
+def moved(rule: Rule, steps: Sequence[Step], *, near: bool) -> Iterator[Rule]:
+    """Other steps for some numbers that follow one another; `near`: not too far from their own."""
+    for first, last in _ranges(rule):
+        for step in steps:
+            if near and not _is_near(step, rule[first], steps):
                 continue
-            for step in steps:
-                here = rule[first]
-                near = step[0] in (here[0], step[1]) or step[1] == here[1]
-                if not (both or near):
-                    continue
-                fits = first == 0 or _follows(rule[first - 1], step)
-                if fits and (last == len(rule) or _follows(step, rule[last])):
-                    yield (*rule[:first], *[step] * (last - first), *rule[last:])
+            fits = first == 0 or _follows(rule[first - 1], step)
+            if fits and (last == len(rule) or _follows(step, rule[last])):
+                yield (*rule[:first], *[step] * (last - first), *rule[last:])
+
+
+def _ranges(rule: Rule) -> Iterator[tuple[int, int]]:
+    """Which numbers move together: any of few; of many those at an end of a run of one step."""
+    if len(rule) <= _FEW:
+        yield from combinations(range(len(rule) + 1), 2)
+        return
+    begin = 0
+    for _, run in groupby(rule):
+        end = begin + len(list(run))
+        yield from ((begin, last) for last in range(begin + 1, end + 1))
+        yield from ((first, end) for first in range(begin + 1, end))
+        begin = end
+
+
+def _is_near(step: Step, here: Step, steps: Sequence[Step]) -> bool:
+    """Whether one level is another one, by a power of two, or both are; or there is no gap then."""
+    if step in (steps[0], steps[-1]) or step == (here[0], here[0]):
+        return True
+    at, back = abs(step[0] - here[0]), abs(step[1] - here[1])
+    if at and back and at != back and step[0] != step[1]:
+        return False
+    far = at or back
+    return far > 0 and far & (far - 1) == 0
 
 
 class Found(NamedTuple):
@@ -232,8 +244,7 @@ def cheapest(
     paid = costs(alike)
     if not np.isnan(paid).all():
         starts = [alike[int(np.nanargmin(paid))], *starts]
-    both = len(steps) <= most
-    moves = [partial(moved, steps=steps, both=both)]
+    moves = [partial(moved, steps=steps, near=len(steps) > most)]
     ends = [descended(start, moves, costs) for start in dict.fromkeys(starts)]
     known = [end for end in ends if not isnan(end[1])]
     if not known:
@@ -246,13 +257,13 @@ def cheapest(
 
 
 class _Bounded(NamedTuple):
-    """What every rule costs at least, and rules to begin with."""
+    """What every rule costs at least, if that is known, and rules to begin with."""
 
-    lower: float
+    lower: float | None
     starts: list[Rule]
 
 
-def bounded(scenario: Scenario, numbers: Sequence[int], top: int) -> _Bounded:
+def bounded(scenario: Scenario, numbers: Sequence[int]) -> _Bounded:
     """By the decision process whose states are those of the queue and the active robots.
 
     Raises
@@ -323,7 +334,7 @@ def by_chain(scenario: Scenario) -> Callable[[Hysteresis], float]:
 
     def cost(rule: Hysteresis) -> float:
         given = replace(rule, start_up=law)
-        chain = hysteresis_chain(modes, given, *laws, buffer.capacity, buffer.admission)
+        chain = threshold_chain(modes, given, *laws, buffer.capacity, buffer.admission)
         if buffer.servers > 1:
             servers = ServersChain(chain, buffer.servers, conditions.timer_rate(scenario))
             rows = servers_measures(servers, prices, ordered=ordered)
@@ -334,14 +345,9 @@ def by_chain(scenario: Scenario) -> Callable[[Hysteresis], float]:
     return cost
 
 
-def with_rule(scenario: Scenario, rule: Hysteresis) -> Scenario:
-    """The scenario under a rule; robots take as long to start as before."""
-    return scenario.with_("activation", activation_of(scenario, rule))
-
-
-def activation_of(scenario: Scenario, rule: Hysteresis) -> dict[str, object]:
+def activation_of(scenario: Scenario, rule: Hysteresis) -> dict[str, Any]:
     """The table of a rule; robots take as long to start as under the scenario's own."""
-    table: dict[str, object] = {
+    table: dict[str, Any] = {
         "threshold": {"robots": list(rule.robots), "at": list(rule.at), "back": list(rule.back)}
     }
     given = scenario.as_file().get("activation", {}).get("start_up")
@@ -378,52 +384,85 @@ def best_hysteresis(
     if with_none and numbers[0]:
         numbers = (0, *numbers)
     top = top_level(scenario)
-    if cost is None:
-        require_covered(scenario.with_("costs.switch", None))
-        if (reason := conditions.known_start_up(scenario)) is not None:
-            raise NoOptimumError(reason)
-        value = by_chain(scenario)
-    else:
-
-        def value(rule: Hysteresis) -> float:
-            return cost(with_rule(scenario, rule))
-
-    progress = Progress(f"{scenario.name}: thresholds, policies tried")
-
-    @cache
-    def paid(rule: Rule) -> float:
-        progress.step()
-        if progress.done > _MOST_TRIED:
-            raise NoOptimumError(f"more than {_MOST_TRIED} policies would have to be tried")
-        try:
-            return value(as_thresholds(rule, numbers, top))
-        except ValueError:  # its steady state is not unique
-            return nan
-
-    def costs(rules: Sequence[Rule]) -> Array:
-        return np.array([paid(rule) for rule in rules])
-
-    bound: float | None = None
-    starts: list[Rule] = []
-    unknown = ""
+    tried = _Tried(_value_of(scenario, cost), numbers, top, scenario.name)
+    bound, reason = _Bounded(None, []), ""
     if cost is None:
         try:
-            bound, starts = bounded(scenario, numbers, top)
-        except NoAnswerError as reason:
-            unknown = f"how far the best rule of all lies below is not known: {reason}"
-    single = cheapest(len(numbers), steps_of(top, apart=False), costs, starts_of(starts))
-    if bound is not None and starts:
-        at_once = costs(starts)
-        least = float(np.nanmin(at_once)) if not np.isnan(at_once).all() else nan
-        if least - bound <= _ALIKE * abs(bound):
-            found = Found(starts[int(np.nanargmin(at_once))], least, True)
-        else:
-            found = _apart(numbers, top, costs, [single.rule, *starts])
-    else:
-        found = _apart(numbers, top, costs, [single.rule])
-    if single.cost - found.cost <= _ALIKE * abs(found.cost):
-        found = Found(single.rule, single.cost, found.proved)
-    return _optimum(scenario, numbers, (single, found), costs, (bound, unknown), progress.done)
+            bound = bounded(scenario, numbers)
+        except NoAnswerError as failure:
+            reason = f"how far the best rule of all lies below is not known: {failure}"
+    single = cheapest(
+        len(numbers), steps_of(top, apart=False), tried.costs, starts_of(bound.starts)
+    )
+    best = _at_the_bound(bound, tried.costs) or cheapest(
+        len(numbers), steps_of(top, apart=True), tried.costs, [single.rule, *bound.starts]
+    )
+    if single.cost - best.cost <= _ALIKE * abs(best.cost):
+        best = Found(single.rule, single.cost, best.proved)
+    return _optimum(scenario, tried, single, best, bound.lower, reason)
+
+
+def _value_of(scenario: Scenario, cost: Cost | None) -> Callable[[Hysteresis], float]:
+    """What a rule costs: by the chain of the queue, or as the cost of a scenario."""
+    if cost is not None:
+        return lambda rule: cost(scenario.with_("activation", activation_of(scenario, rule)))
+    require_covered(scenario.with_("costs.switch", None))
+    if (reason := conditions.known_start_up(scenario)) is not None:
+        raise NoOptimumError(reason)
+    return by_chain(scenario)
+
+
+class _Tried:
+    """The costs of rules, each computed once.
+
+    Parameters
+    ----------
+    value : callable
+        What a rule costs, as a file writes it.
+    numbers : sequence of int
+    top : int
+    name : str
+        Of the scenario.
+    """
+
+    def __init__(
+        self, value: Callable[[Hysteresis], float], numbers: Sequence[int], top: int, name: str
+    ) -> None:
+        self._value = value
+        self.numbers = numbers
+        self.top = top
+        self.progress = Progress(f"{name}: thresholds, policies tried")
+        self._known: dict[Rule, float] = {}
+
+    def costs(self, rules: Sequence[Rule]) -> Array:
+        """The costs of some rules; nan where there is none."""
+        return np.array([self._paid(rule) for rule in rules])
+
+    def as_written(self, rule: Rule) -> Hysteresis:
+        """A rule as a file writes it."""
+        return as_thresholds(rule, self.numbers, self.top)
+
+    def _paid(self, rule: Rule) -> float:
+        if rule not in self._known:
+            self.progress.step()
+            if self.progress.done > _MOST_TRIED:
+                raise NoOptimumError(f"more than {_MOST_TRIED} policies would have to be tried")
+            try:
+                self._known[rule] = self._value(self.as_written(rule))
+            except ValueError:  # its steady state is not unique
+                self._known[rule] = nan
+        return self._known[rule]
+
+
+def _at_the_bound(bound: _Bounded, costs: Callable[[Sequence[Rule]], Array]) -> Found | None:
+    """A rule of the decision process whose cost is the bound of all rules, if there is one."""
+    if bound.lower is None:
+        return None
+    paid = np.append(costs(bound.starts), np.inf)
+    index = int(np.nanargmin(paid))
+    if paid[index] - bound.lower > _ALIKE * abs(bound.lower):
+        return None
+    return Found(bound.starts[index], float(paid[index]), True)
 
 
 def starts_of(starts: Sequence[Rule]) -> list[Rule]:
@@ -432,77 +471,70 @@ def starts_of(starts: Sequence[Rule]) -> list[Rule]:
     return list(dict.fromkeys(without))
 
 
-def _apart(
-    numbers: Sequence[int],
-    top: int,
-    costs: Callable[[Sequence[Rule]], Array],
-    starts: Iterable[Rule],
-) -> Found:
-    return cheapest(len(numbers), steps_of(top, apart=True), costs, starts)
-
-
 def _optimum(
     scenario: Scenario,
-    numbers: Sequence[int],
-    found: tuple[Found, Found],
-    costs: Callable[[Sequence[Rule]], Array],
-    bound: tuple[float | None, str],
-    tried: int,
+    tried: _Tried,
+    single: Found,
+    best: Found,
+    lower: float | None,
+    reason: str,
 ) -> Optimum:
-    top = top_level(scenario)
-    single, best = found
-    lower, unknown = bound
-    alone = [
-        ((top, top),) * index + ((-1, -1),) * (len(numbers) - 1 - index)
-        for index in range(len(numbers))
-    ]
-    fixed = costs(alone)
-    number = int(np.nanargmin(np.append(fixed, np.inf)))
-    base = float(fixed[number]) if number < len(numbers) else nan
+    """The best rule; its table has the best single number and the best thresholds beside it."""
+    numbers, top = tried.numbers, tried.top
+    count = len(numbers) - 1
+    alone = [((top, top),) * used + ((-1, -1),) * (count - used) for used in range(count + 1)]
+    fixed = np.append(tried.costs(alone), np.inf)
+    number = int(np.nanargmin(fixed))
+    rows = {} if number > count else {alone[number]: float(fixed[number])}
+    rows[single.rule] = single.cost
+    rows.pop(best.rule, None)
+    rows[best.rule] = best.cost
+    base = float(fixed[number])
 
     def row(rule: Rule, cost: float) -> HysteresisPolicy:
-        given = as_thresholds(rule, numbers, top)
-        gain = 100 * (base - cost) / base if base else nan
+        given = tried.as_written(rule)
+        gain = 100 * (base - cost) / base if 0 < base < inf else nan
         return HysteresisPolicy(given.robots, given.at, given.back, cost, gain)
 
-    rows = {} if number == len(numbers) else {alone[number]: base}
-    rows |= {single.rule: single.cost}
-    rows = {rule: cost for rule, cost in rows.items() if rule != best.rule} | {best.rule: best.cost}
-    search = HysteresisSearch(tuple(row(*each) for each in rows.items()), tried)
-    saved = single.cost - best.cost
-    if saved > 0:
-        given = as_thresholds(single.rule, numbers, top)
-        what = f"robots = {list(given.robots)}, at = {list(given.at)}"
-        notes = [
-            f"hysteresis saves {100 * saved / single.cost:.2g} % of the cost of the best "
-            f"thresholds without it, {what}: {single.cost:.6g}"
-        ]
-    else:
-        notes = ["hysteresis saves nothing: the best thresholds go back where they went"]
-    if lower is not None:
-        lower = min(lower, best.cost)
-        if best.cost - lower <= _ALIKE * abs(lower):
-            notes.append("no rule costs less, of whatever it sees")
-        else:
-            notes.append(
-                f"{said_more(best.cost, lower)} above a bound of all rules that know the active "
-                "robots, the level and the phases"
-            )
-    notes += [unknown] * bool(unknown)
+    search = HysteresisSearch(tuple(starmap(row, rows.items())), tried.progress.done)
+    rule = tried.as_written(best.rule)
+    activation = activation_of(scenario, rule)
+    bound = None if lower is None else min(lower, best.cost)
+    notes = [_saving(tried.as_written(single.rule), single.cost, best.cost)]
+    notes += [reason] * bool(reason)
+    if bound is not None:
+        notes.append(_above(best.cost, bound))
     if not best.proved:
-        notes.append(f"best found: {tried} policies tried; not proved")
+        notes.append(f"best found: {search.tried} policies tried; not proved")
     notes.append("gain: per cent of the cost of the best single number")
-    rule = as_thresholds(best.rule, numbers, top)
-    decision = {"robots": list(rule.robots), "at": list(rule.at), "back": list(rule.back)}
     return Optimum(
         target="threshold",
         cost=best.cost,
-        lower_bound=lower,
-        decision=decision,
-        changes={"activation": activation_of(scenario, rule)},
+        lower_bound=bound,
+        decision=activation["threshold"],
+        changes={"activation": activation},
         table=[each._asdict() for each in search.table],
         notes=notes,
         search=search,
         proved=best.proved,
         gap=0.0 if best.proved else None,
     )
+
+
+def _saving(single: Hysteresis, without: float, cost: float) -> str:
+    """What hysteresis saves, in words."""
+    if not without > cost:
+        return "hysteresis saves nothing: the best thresholds go back where they went"
+    rule = f"robots = {list(single.robots)}, at = {list(single.at)}"
+    return (
+        f"hysteresis saves {100 * (without - cost) / without:.2g} % of the cost of the best "
+        f"thresholds without it, {rule}: {without:.6g}"
+    )
+
+
+def _above(cost: float, bound: float) -> str:
+    """How far a cost lies above the bound of all rules, in words."""
+    if cost - bound <= _ALIKE * abs(bound):
+        return "no rule costs less, of whatever it sees"
+    of_all = "a bound of all rules that know the active robots, the level and the phases"
+    return f"{said_more(cost, bound)} above {of_all}"
