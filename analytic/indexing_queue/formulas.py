@@ -654,8 +654,7 @@ FORMULAS: tuple[Formula, ...] = (
     _exact_row(
         number="section 3, with hysteresis",
         quantity="robots switched on per unit time",
-        latex=r"\sigma=\sum_{n\ge1}\sum_{c}\left(\mathbf{p}_{n,c}\mathbf{s}"
-        r"+\mathbf{p}_{n,c}\mathbf{h}_n\right)\left(r_{c'(n-1,c)}-r_c\right)^+",
+        latex=r"\varsigma=\sum_{n\ge1}\sum_m\delta_{n,m}\left(r_{m'}-r_m\right)",
         function=switch_rate,
         origin="own",
         conditions=(*_CHAIN, _switches_counted),

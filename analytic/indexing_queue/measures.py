@@ -439,7 +439,7 @@ def level_rows(levels: Array, robots: float, rates: dict[str, float]) -> Iterato
 
 COST_WITHOUT_RESPONSE = (
     r"J=c_{\mathrm{loss}}\,\lambda P_{\mathrm{loss}}+c_{\mathrm{obs}}\,\lambda P_{\mathrm{obs}}"
-    r"+c_{\mathrm{starv}}P_{\mathrm{starv}}+c_{\mathrm{rob}}\,\bar r+c_{\mathrm{sw}}\,\sigma"
+    r"+c_{\mathrm{starv}}P_{\mathrm{starv}}+c_{\mathrm{rob}}\,\bar r+c_{\mathrm{sw}}\,\varsigma"
 )
 """The statement of `control_cost` where the response time has no price, as LaTeX."""
 

@@ -86,10 +86,13 @@ class HysteresisSearch:
     table : tuple of HysteresisPolicy
     tried : int
         Rules whose cost was computed.
+    top : int
+        The highest level.
     """
 
     table: tuple[HysteresisPolicy, ...]
     tried: int
+    top: int
 
     @property
     def optimum(self) -> HysteresisPolicy:
@@ -432,6 +435,7 @@ class _Tried:
         self.numbers = numbers
         self.top = top
         self.progress = Progress(f"{name}: thresholds, policies tried")
+        self.too_large = 0
         self._known: dict[Rule, float] = {}
 
     def costs(self, rules: Sequence[Rule]) -> Array:
@@ -449,6 +453,9 @@ class _Tried:
                 raise NoOptimumError(f"more than {_MOST_TRIED} policies would have to be tried")
             try:
                 self._known[rule] = self._value(self.as_written(rule))
+            except NoAnswerError:
+                self._known[rule] = nan
+                self.too_large += 1
             except ValueError:  # its steady state is not unique
                 self._known[rule] = nan
         return self._known[rule]
@@ -496,15 +503,18 @@ def _optimum(
         gain = 100 * (base - cost) / base if 0 < base < inf else nan
         return HysteresisPolicy(given.robots, given.at, given.back, cost, gain)
 
-    search = HysteresisSearch(tuple(starmap(row, rows.items())), tried.progress.done)
+    search = HysteresisSearch(tuple(starmap(row, rows.items())), tried.progress.done, top)
     rule = tried.as_written(best.rule)
     activation = activation_of(scenario, rule)
     bound = None if lower is None else min(lower, best.cost)
     notes = [_saving(tried.as_written(single.rule), single.cost, best.cost)]
     notes += [reason] * bool(reason)
+    if tried.too_large:
+        notes.append(f"{tried.too_large} policies left out, whose chains are too large")
     if bound is not None:
         notes.append(_above(best.cost, bound))
-    if not best.proved:
+    proved = best.proved and not tried.too_large
+    if not proved:
         notes.append(f"best found: {search.tried} policies tried; not proved")
     notes.append("gain: per cent of the cost of the best single number")
     return Optimum(
@@ -516,8 +526,8 @@ def _optimum(
         table=[each._asdict() for each in search.table],
         notes=notes,
         search=search,
-        proved=best.proved,
-        gap=0.0 if best.proved else None,
+        proved=proved,
+        gap=0.0 if proved else None,
     )
 
 
