@@ -255,7 +255,7 @@ class StartedRobots(_Accessing):
             self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
             if self._failures:
                 self._failures.delivered(robot)
-        if rules.is_heard(self._places[robot], self.active):
+        if rules.is_heard(self._places[robot], self._on):
             self._begin(now, robot, self._source.next_page(now))
 
     def _next_page(self, now: float, robot: int, page: int) -> int | None:

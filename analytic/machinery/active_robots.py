@@ -49,7 +49,7 @@ def robots_at(scenario: Scenario) -> Callable[[int], int]:
     if remembering(scenario) is not None:
         raise NoAnswerError("how many robots are active depends on how the level came about")
     if isinstance(rule, Threshold):
-        return lambda level: rule.robots[bisect_left(rule.at, level)]
+        return robots_while_it_fills(scenario)
     if isinstance(rule, Levels):
         return lambda level: rule.robots[level]
     if isinstance(rule, Free):

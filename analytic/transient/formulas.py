@@ -75,7 +75,7 @@ def limited_at_once(scenario: Scenario) -> str | None:
     given = scenario.model.hysteresis
     if given is None or given.start_up is None:
         return None
-    limited = any(each.robots is not None for each in scenario.interventions)
+    limited = any(piece.robots is not None for piece in scenario.model.timeline.pieces)
     return "interventions limit robots that take a time to start" if limited else None
 
 
