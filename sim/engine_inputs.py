@@ -388,6 +388,12 @@ def robots_at_levels(scenario: Scenario, limit: int | None = None) -> list[int]:
     return active if limit is None else [min(limit, each) for each in active]
 
 
+def switched_together(scenario: Scenario) -> int:
+    """The most robots that an event switches on where switches are counted, at least 1."""
+    robots = present(scenario.model.hysteresis).robots
+    return max(robots[0] - robots[-1], 1)
+
+
 def modes_in_use(scenario: Scenario) -> list[int]:
     """Numbers of active robots that there are at some level and time, in increasing order."""
     if isinstance(scenario.activation, Free):

@@ -184,6 +184,8 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
     time = totals.own["window"].sum()
     if "loss_rate" in values:
         samples["loss_rate"] = time / _burstiness(_ended(totals))
+    if "switch_rate" in values:
+        samples["switch_rate"] = np.array([time / switched_together(scenario)])
     counted = ("throughput",) if is_regular(scenario) else _COUNTED
     for name in values.keys() & counted:
         samples[name] = np.broadcast_to(time, values[name][1].shape[1:])
