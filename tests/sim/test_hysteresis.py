@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from scenarios import Scenario, ScenarioError
 from sim import compiled_engine, rules, simpy_engine
 from sim.event_log import Row
 from sim.search_engine import SearchEngine
+from sim.tally import Tally
 
 RULE = {"robots": [3, 2, 0], "at": [1, 3], "back": [0, 2]}
 
@@ -84,24 +86,32 @@ def by_hand() -> Scenario:
     )
 
 
-def test_switches_by_hand() -> None:
+EITHER_ENGINE = pytest.mark.parametrize(
+    "simulate",
+    [simpy_engine.simulate, pytest.param(compiled_engine.simulate, marks=pytest.mark.thorough)],
+)
+
+
+@EITHER_ENGINE
+def test_switches_by_hand(simulate: Callable[..., Tally]) -> None:
     """At 20 the limit ends with an empty queue: both are switched on, one is off again at 21."""
-    for simulate in (simpy_engine.simulate, compiled_engine.simulate):
-        tally = simulate(by_hand(), 0, 1)
-        assert tally.switched_on == 2
-        assert tally.robots_time == pytest.approx(2 * 1 + 3 + 2 * 1 + 9, rel=1e-9)
+    tally = simulate(by_hand(), 0, 1)
+    assert tally.switched_on == 2
+    assert tally.robots_time == pytest.approx(2 * 1 + 3 + 2 * 1 + 9, rel=1e-9)
 
 
-def test_a_robot_that_starts_counts_as_active_and_delivers_later() -> None:
+@EITHER_ENGINE
+def test_a_robot_that_starts_counts_as_active_and_delivers_later(
+    simulate: Callable[..., Tally],
+) -> None:
+    """At 20 both start, at 22 their accesses begin, at 23 both deliver and one robot is left."""
     start_up = {"activation.start_up": {"deterministic": {"value": 2.0}}}
-    for simulate in (simpy_engine.simulate, compiled_engine.simulate):
-        quick, slow = simulate(by_hand(), 0, 1), simulate(by_hand().with_(start_up), 0, 1)
-        assert slow.switched_on == quick.switched_on
-        # at 20 both start; at 22 they begin, at 23 they deliver: 2 pages, one robot goes on
-        assert slow.robots_time == pytest.approx(2 * 1 + 3 + 2 * 3 + 7, rel=1e-9)
-        assert slow.buffer is not None
-        assert quick.buffer is not None
-        assert slow.buffer.delivered < quick.buffer.delivered
+    quick, slow = simulate(by_hand(), 0, 1), simulate(by_hand().with_(start_up), 0, 1)
+    assert slow.switched_on == quick.switched_on
+    assert slow.robots_time == pytest.approx(2 * 1 + 3 + 2 * 3 + 7, rel=1e-9)
+    assert slow.buffer is not None
+    assert quick.buffer is not None
+    assert slow.buffer.delivered < quick.buffer.delivered
 
 
 def test_the_event_log_has_the_robots_that_are_active_after_the_event() -> None:
