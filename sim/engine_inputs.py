@@ -154,7 +154,8 @@ def levels_of(policy: Due, pages: PageData) -> DueLevels:
     # same. Where age tells nothing since all changes have a signal, levels are numbers of signals.
     never_changes = rates.silent + rates.true == 0
     silent = np.where(never_changes, 1.0, rates.silent)
-    by_number = np.where(np.isinf(worth), given > 0, np.where(worth > 0, worth, 1.0) * given)
+    known = np.where((worth > 0) & np.isfinite(worth), worth, 1.0)
+    by_number = np.where(np.isinf(worth), given > 0, known * given)
     aged = (silent > 0) & np.isfinite(given)
     hazard = np.multiply(silent, given, out=by_number.astype(float), where=aged)
     hazard[np.isinf(given)] = np.inf

@@ -397,9 +397,9 @@ def hysteretic(draw: Any, systems: Any) -> Tables:
     """One of these with thresholds, of which the level goes back later, or robots have to start."""
     tables = draw(systems)
     assume("buffer" in tables and "host_spacing" not in tables["robots"])
-    scenario = scenario_from({**tables, "activation": {"static": 0}, "interventions": []})
-    assert scenario.robots is not None
-    top, robots = top_level(scenario), scenario.robots.available
+    classes = tables["robots"].get("classes", [tables["robots"]])
+    robots = sum(each["available"] for each in classes)
+    top = tables["buffer"]["waiting_places"] + tables["buffer"].get("servers", 1)
     numbers = draw(st.lists(st.integers(0, robots), min_size=2, max_size=3, unique=True))
     at = sorted(draw(st.integers(0, top)) for _ in numbers[1:])
     back = sorted(draw(st.integers(0, level)) for level in at)
