@@ -33,13 +33,14 @@ from analytic.index.targets import (
 from analytic.machinery.refusal import NoAnswerError
 from analytic.rules.bound import COUNTED, Bound
 from analytic.rules.fixed import StaticSearch
+from analytic.rules.hysteresis import activation_of, counts_switches
 from analytic.rules.subject_to import best_within
 from crawlsim.bounds import written_bound
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Free, Levels, Threshold
 from scenarios.arrays import Array
 from scenarios.base import one_of
-from scenarios.model import present
+from scenarios.model import Hysteresis, present
 from scenarios.scenario import require_scenario
 from scenarios.text import counted
 from sim.estimates.choosing import (
@@ -335,11 +336,13 @@ def _static_family(scenario: Scenario) -> Family:
 
 
 def _threshold_family(scenario: Scenario) -> Family:
-    """Two numbers of robots and the level up to which there are more; fixed numbers, too."""
-    activation = scenario.activation
-    listed = isinstance(activation, Threshold | Levels | Free) and 0 in activation.robots
-    least = 0 if listed or scenario.prices.staleness else 1
-    available = _robots(scenario)
+    """Two numbers of robots and the level up to which there are more; fixed numbers, too.
+
+    Where switches are counted, also the level at which there are more again.
+    """
+    if counts_switches(scenario):
+        return _hysteresis_family(scenario)
+    least, available = _least_and_most(scenario)
 
     def rule(point: Point) -> Rule | None:
         more, less, at = point
@@ -353,6 +356,38 @@ def _threshold_family(scenario: Scenario) -> Family:
         rule=rule,
         decision=lambda rule: dict(rule["threshold"]),
         words=f"fixed numbers and single thresholds between two numbers, {least} to {available}",
+    )
+
+
+def _least_and_most(scenario: Scenario) -> tuple[int, int]:
+    """Numbers of robots between which thresholds are."""
+    activation = scenario.activation
+    listed = isinstance(activation, Threshold | Levels | Free) and 0 in activation.robots
+    return 0 if listed or scenario.prices.staleness else 1, _robots(scenario)
+
+
+def _hysteresis_family(scenario: Scenario) -> Family:
+    """The same with a way back; robots take as long to start as under the file's own rule."""
+    least, available = _least_and_most(scenario)
+    levels = range(_top(scenario))
+
+    def rule(point: Point) -> Rule | None:
+        more, less, at, back = point
+        if less > more or back > at or (less == more and at > 0):
+            return None
+        given = Hysteresis((more, less), (at,), (back,), None)
+        if less == more:
+            given = Hysteresis((more,), (), (), None)
+        return activation_of(scenario, given)
+
+    return Family(
+        ranges=(range(1, available + 1), range(least, available + 1), levels, levels),
+        rule=rule,
+        decision=lambda rule: dict(rule["threshold"]),
+        words=(
+            "fixed numbers, and two numbers with a threshold and a way back, "
+            f"{least} to {available}"
+        ),
     )
 
 

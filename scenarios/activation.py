@@ -17,6 +17,7 @@ from pydantic import (
 
 from scenarios.base import ByType, Count, Keyed, OneKey, Section
 from scenarios.errors import refused
+from scenarios.laws import Distribution
 from scenarios.text import counted
 
 
@@ -70,10 +71,14 @@ class These(Keyed[tuple[Count, ...]]):
 
 
 class ThresholdRule(Section):
-    """``robots[t]`` robots while the level is at most ``at[t]``; the last above all of them."""
+    """``robots[t]`` robots while the level is at most ``at[t]``; the last above all of them.
+
+    With `back` there are again ``robots[t]`` of them only at ``back[t]`` or below.
+    """
 
     robots: tuple[Numbers, ...]
     at: tuple[Count, ...]
+    back: tuple[Count, ...] | None = None
 
     @property
     def totals(self) -> tuple[int, ...]:
@@ -92,27 +97,52 @@ class ThresholdRule(Section):
             raise refused(allowed, key="at", value=self.at)
         if any(a > b for a, b in _neighbours(self.at)):
             raise refused("must not decrease", key="at", value=self.at)
+        self._check_back(self.at if self.back is None else self.back)
         return self
+
+    def _check_back(self, back: tuple[int, ...]) -> None:
+        if len(back) != len(self.at):
+            allowed = f"must have {counted(len(self.at), 'entry')}, as many as at"
+            raise refused(allowed, key="back", value=back)
+        if any(a > b for a, b in _neighbours(back)):
+            raise refused("must not decrease", key="back", value=back)
+        for index, (low, high) in enumerate(zip(back, self.at, strict=True)):
+            if low > high:
+                raise refused(
+                    f"must be at most at[{index}] ({high})", key=f"back[{index}]", value=low
+                )
 
 
 def _neighbours(values: tuple[int, ...]) -> list[tuple[int, int]]:
     return list(pairwise(values))
 
 
-class Threshold(Keyed[ThresholdRule]):
-    """Robots switched on and off freely as the level crosses thresholds (avrachenkov2011)."""
+class Threshold(Section):
+    """Robots switched on and off freely as the level crosses thresholds (avrachenkov2011).
 
-    key = "threshold"
+    With `start_up` a robot that is switched on begins its access after a time, and one that is
+    switched off gives up what it was doing.
+    """
+
+    key: ClassVar[str] = "threshold"
+    whole: ClassVar[bool] = True
+    threshold: ThresholdRule
+    start_up: Distribution | None = None
 
     @property
     def robots(self) -> tuple[int, ...]:
         """Numbers of robots, strictly decreasing."""
-        return self.root.totals
+        return self.threshold.totals
 
     @property
     def at(self) -> tuple[int, ...]:
         """Thresholds on the number of pages in the system, one fewer than `robots`."""
-        return self.root.at
+        return self.threshold.at
+
+    @property
+    def back(self) -> tuple[int, ...]:
+        """Levels at which a number of robots is active again; `at` where the file has none."""
+        return self.at if self.threshold.back is None else self.threshold.back
 
 
 class Levels(Keyed[tuple[Count, ...]]):

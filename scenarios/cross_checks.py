@@ -294,7 +294,7 @@ def _no_class_increases(rule: Threshold, robots: Robots) -> None:
     key = "activation.threshold.robots"
     by_class = [
         numbers_by_class(robots, step, f"{key}[{index}]")
-        for index, step in enumerate(rule.root.robots)
+        for index, step in enumerate(rule.threshold.robots)
     ]
     for index, (before, after) in enumerate(pairwise(by_class)):
         if any(a < b for a, b in zip(before, after, strict=True)):
@@ -475,6 +475,23 @@ def _robots_can_be_limited(scenario: System, key: str, limit: int) -> None:
         raise refused("does not go with robots.host_spacing", key=key, value=limit)
 
 
+def _switches_can_be_counted(scenario: System) -> None:
+    """Switches have a price, or take a time, where thresholds say who is active."""
+    rule = scenario.activation
+    robots = scenario.robots
+    kind = rule.family if isinstance(rule, Optimal) else rule.key if rule else "static"
+    if scenario.costs.switch and kind not in ("static", "these", "threshold"):
+        allowed = f"goes with activation.threshold, not with activation.{kind}"
+        raise refused(allowed, key="costs.switch", value=scenario.costs.switch)
+    if not isinstance(rule, Threshold) or rule.start_up is None or robots is None:
+        return
+    key = "activation.start_up"
+    if robots.access_time is None and robots.classes is None:
+        raise refused("needs robots.access_time or robots.classes: robots one by one", key=key)
+    if isinstance(robots.accessing, Due):
+        raise refused("does not go with pages that fall due", key=key)
+
+
 def _course_needs_robots(scenario: System) -> None:
     if scenario.run.observe is not None and scenario.robots is None:
         raise refused("needs [robots]", key="run.observe", value=scenario.run.observe)
@@ -514,6 +531,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _free_fits,
     _optimal_needs_costs,
     _prices_of_robots_fit,
+    _switches_can_be_counted,
     _interventions_fit,
     _course_needs_robots,
 )

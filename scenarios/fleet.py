@@ -70,7 +70,7 @@ def order_of_activation(robots: Robots, rule: Activation | None) -> Sequence[int
     if isinstance(rule, Static):
         steps: tuple[Numbers, ...] = (rule.root,)
     else:
-        steps = rule.root.robots if isinstance(rule, Threshold) else ()
+        steps = rule.threshold.robots if isinstance(rule, Threshold) else ()
     if robots.classes is None or all(isinstance(step, int) for step in steps):
         return every
     starts = [0, *accumulate(each.available for each in robots.classes)]

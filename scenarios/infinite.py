@@ -163,7 +163,7 @@ def _of_robots(scenario: Scenario) -> list[float]:
     if isinstance(rule, Static):
         count = total_of(rule.root)
     elif isinstance(rule, Threshold):
-        count = total_of(rule.root.robots[0])
+        count = total_of(rule.threshold.robots[0])
     elif isinstance(rule, Levels):
         count = rule.robots[0]
     elif isinstance(rule, Free):

@@ -69,6 +69,12 @@ _ALL = (
         ),
     ),
     _row(
+        "switch_rate",
+        "robots switched on per unit time",
+        unit="1/time",
+        robots=lambda r: None if r.switched_on is None else r.switched_on / r.window,
+    ),
+    _row(
         "frontier_length",
         "time average of the due pages that wait for a robot",
         unit="pages",

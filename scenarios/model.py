@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias, TypeVar
 from scenarios.accessing import Accessing
 from scenarios.accessing.due import Due
 from scenarios.accessing.policy import InSequence
-from scenarios.activation import Activation
+from scenarios.activation import Activation, Threshold
 from scenarios.deliveries import Deliveries
 from scenarios.environment import Environment
 from scenarios.fleet import access_times, order_of_activation
@@ -216,6 +216,31 @@ class Failing:
 
 
 @dataclass(frozen=True)
+class Hysteresis:
+    """Thresholds of which it is kept how many the level has passed, and not only its own number.
+
+    Attributes
+    ----------
+    robots : tuple of int
+        By the number of thresholds passed, strictly decreasing.
+    at, back : tuple of int
+        The level passes a threshold above the one, and goes back at the other or below.
+    start_up : Distribution or None
+        How long a robot that is switched on takes until it begins its access; None: no time.
+    """
+
+    robots: tuple[int, ...]
+    at: tuple[int, ...]
+    back: tuple[int, ...]
+    start_up: Distribution | None
+
+    @property
+    def is_memoryless(self) -> bool:
+        """Whether the level alone says what the robots do; their switches are counted."""
+        return self.at == self.back and self.start_up is None
+
+
+@dataclass(frozen=True)
 class Fleet:
     """The robots.
 
@@ -409,6 +434,8 @@ class Model:
     pages : PageData or None
         Change rates, weights, hosts, sizes, names, signals: what the file says of each page.
     fleet : Fleet or None
+    hysteresis : Hysteresis or None
+        Where switches have a price or take a time, or more robots come back later than they went.
     accessing : Accessing or None
         Which page the robots access next.
     frontier : Frontier or None
@@ -431,6 +458,7 @@ class Model:
 
     pages: PageData | None
     fleet: Fleet | None
+    hysteresis: Hysteresis | None
     accessing: Accessing | None
     frontier: Frontier | None
     queue: Queue | None
@@ -462,6 +490,7 @@ def model_of(system: System) -> Model:
     return Model(
         pages=None if system.pages is None else PageData(system.pages),
         fleet=None if system.robots is None else fleet_under(system.robots, system.activation),
+        hysteresis=_hysteresis(system.activation, priced=system.costs.switch > 0),
         accessing=None if system.robots is None else system.robots.accessing,
         frontier=None if system.robots is None else _frontier(system.robots.accessing),
         queue=None if system.buffer is None else _queue(system.buffer),
@@ -486,6 +515,13 @@ def fleet_under(robots: Robots, rule: Activation | None = None) -> Fleet:
         rule=rule,
         order=order_of_activation(robots, rule),
     )
+
+
+def _hysteresis(rule: Activation | None, *, priced: bool) -> Hysteresis | None:
+    if not isinstance(rule, Threshold):
+        return None
+    found = Hysteresis(rule.robots, rule.at, rule.back, rule.start_up)
+    return found if priced or rule.threshold.back is not None or rule.start_up else None
 
 
 def _failing(failure: Failure) -> Failing:

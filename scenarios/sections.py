@@ -575,6 +575,7 @@ class _Prices(Section):
     starvation: NonNegative = 0.0
     response: NonNegative = 0.0
     staleness: NonNegative = 0.0
+    switch: NonNegative = 0.0
 
 
 class Costs(_Prices):

@@ -154,7 +154,8 @@ def levels_of(policy: Due, pages: PageData) -> DueLevels:
     # same. Where age tells nothing since all changes have a signal, levels are numbers of signals.
     never_changes = rates.silent + rates.true == 0
     silent = np.where(never_changes, 1.0, rates.silent)
-    by_number = np.where(np.isinf(worth), given > 0, np.where(worth > 0, worth, 1.0) * given)
+    known = np.where((worth > 0) & np.isfinite(worth), worth, 1.0)
+    by_number = np.where(np.isinf(worth), given > 0, known * given)
     aged = (silent > 0) & np.isfinite(given)
     hazard = np.multiply(silent, given, out=by_number.astype(float), where=aged)
     hazard[np.isinf(given)] = np.inf
@@ -363,6 +364,8 @@ def horizon_octave(scenario: Scenario) -> int:
 def robots_at_levels(scenario: Scenario, limit: int | None = None) -> list[int]:
     """Active robots at every level, the most of all phases; level 0 without a buffer.
 
+    Under `Model.hysteresis` by the number of thresholds that are passed, not by the level.
+
     Parameters
     ----------
     scenario : Scenario
@@ -372,7 +375,9 @@ def robots_at_levels(scenario: Scenario, limit: int | None = None) -> list[int]:
     assert scenario.robots is not None
     rule = scenario.activation
     levels = range(top_level(scenario) + 1) if scenario.buffer else range(1)
-    if isinstance(rule, Threshold):
+    if scenario.model.hysteresis is not None:
+        active = list(scenario.model.hysteresis.robots)
+    elif isinstance(rule, Threshold):
         active = [rules.threshold_robots(level, rule.robots, rule.at) for level in levels]
     elif isinstance(rule, Levels):
         active = list(rule.robots)
@@ -382,6 +387,12 @@ def robots_at_levels(scenario: Scenario, limit: int | None = None) -> list[int]:
         robots = rule.robots if isinstance(rule, Static | These) else scenario.robots.available
         active = [robots for _ in levels]
     return active if limit is None else [min(limit, each) for each in active]
+
+
+def switched_together(scenario: Scenario) -> int:
+    """The most robots that an event switches on where switches are counted, at least 1."""
+    robots = present(scenario.model.hysteresis).robots
+    return max(robots[0] - robots[-1], 1)
 
 
 def modes_in_use(scenario: Scenario) -> list[int]:

@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 from typing import Any, Protocol
 
 from sim import rules
+from sim.active_robots import ActiveRobots, Target
 from sim.buffer import Buffer
 from sim.clock import Alarm, Clock
 from sim.draws import stationary_phase
@@ -17,12 +18,9 @@ from sim.failures import Failures
 from sim.frontier import Frontier
 from sim.host_spacing import HostSpacing
 from sim.page_source import PageSource
-from sim.pages import DirectIndex
 
 End = Callable[[float], float]
 """From the time at which an access starts to the time at which it ends."""
-
-Target = Buffer | DirectIndex
 
 _DELIVERY = rules.tie_order(rules.DELIVERY, 0)
 _FALLS_DUE = rules.tie_order(rules.FALLS_DUE, 0)
@@ -50,51 +48,59 @@ class Robots(Protocol):
     def class_time(self) -> tuple[float, ...] | None:
         """That of each class, after the whole; None where classes are not told apart."""
 
+    @property
+    def switched_on(self) -> int | None:
+        """Robots switched on since then; None where nobody counts them."""
 
-class _ByLevel:
-    """Robots of whom the level says how many are active; nothing else is counted about them."""
 
-    def __init__(self, clock: Clock, buffer: Target, active_at: Sequence[int]) -> None:
+class _Ruled:
+    """Robots of whom a rule of the level says how many are active.
+
+    Parameters
+    ----------
+    clock : Clock
+    buffer : Buffer or DirectIndex
+    rule : ActiveRobots
+    """
+
+    def __init__(self, clock: Clock, buffer: Target, rule: ActiveRobots) -> None:
         self._clock = clock
         self._buffer = buffer
-        self._active_at = active_at
-        self._counted = [0.0] * len(active_at)
-        self._robots_time = 0.0
+        self._rule = rule
 
     @property
     def active(self) -> int:
         """Number of active robots now."""
-        return self._active_at[self._buffer.level]
+        return self._rule.number
 
     def limit(self, now: float, active_at: Sequence[int]) -> None:
-        """Change the number of active robots at each level from now on."""
-        level_time = self._buffer.time_at_levels(now)
-        self._robots_time = self.robots_time(now, level_time)
-        self._counted = list(level_time)
-        self._active_at = active_at
+        """Change the numbers of active robots from now on."""
+        self._rule.limit(now, active_at)
 
-    def end_warmup(self, now: float) -> None:  # noqa: ARG002  # same call for all fleets
+    def end_warmup(self, now: float) -> None:
         """Forget what was counted so far: the warm-up is over."""
-        self._counted = [0.0] * len(self._active_at)
-        self._robots_time = 0.0
+        self._rule.end_warmup(now)
 
-    def robots_time(self, now: float, level_time: Sequence[float]) -> float:  # noqa: ARG002  # same call for all fleets
+    def robots_time(self, now: float, level_time: Sequence[float]) -> float:
         """Time integral of the active robots since the end of the warm-up."""
-        since = [time - before for time, before in zip(level_time, self._counted, strict=True)]
-        return self._robots_time + rules.time_of_robots(since, self._active_at)
+        return self._rule.time(now, level_time)
 
     def class_time(self) -> tuple[float, ...] | None:
         """None: classes are not told apart."""
         return None
 
+    @property
+    def switched_on(self) -> int | None:
+        """Robots switched on since the end of the warm-up; None where nobody counts them."""
+        return self._rule.switched_on
 
-class _Accessing(_ByLevel):
+
+class _Accessing(_Ruled):
     """Robots with accesses of their own, each of which fetches one page.
 
     Parameters
     ----------
-    active_at : sequence of int
-        Active robots at each level.
+    rule : ActiveRobots
     access_ends : mapping int -> callable
         For the number of each robot that is ever active, what draws when its access ends.
     source : PageSource
@@ -104,11 +110,11 @@ class _Accessing(_ByLevel):
         self,
         clock: Clock,
         buffer: Target,
-        active_at: Sequence[int],
+        rule: ActiveRobots,
         access_ends: Mapping[int, End],
         source: PageSource,
     ) -> None:
-        super().__init__(clock, buffer, active_at)
+        super().__init__(clock, buffer, rule)
         self._access_ends = access_ends
         self._source = source
         self._carried = dict.fromkeys(access_ends, -1)
@@ -132,13 +138,13 @@ class FreeRobots(_Accessing):
         self,
         clock: Clock,
         buffer: Target,
-        active_at: Sequence[int],
+        rule: ActiveRobots,
         places: Mapping[int, int],
         access_ends: Mapping[int, End],
         source: PageSource,
         failures: Failures | None = None,
     ) -> None:
-        super().__init__(clock, buffer, active_at, access_ends, source)
+        super().__init__(clock, buffer, rule, access_ends, source)
         self._places = places
         self._failures = failures
 
@@ -162,6 +168,99 @@ class FreeRobots(_Accessing):
             if self._failures:
                 self._failures.delivered(robot)
         self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, alarm)
+
+
+class StartedRobots(_Accessing):
+    """Robots that rest while they are switched off, and take a time to start.
+
+    One that is switched on begins its access after that time. One that is switched off gives up
+    what it was doing. At time 0 nobody has to start.
+
+    Parameters
+    ----------
+    places : mapping int -> int
+        The place of each robot in the order of activation.
+    start_ups : mapping int -> callable
+        For the number of each robot, a function that draws how long it takes to start.
+    failures : Failures, optional
+        Which accesses fail; none, where it is left out.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        buffer: Buffer,
+        rule: ActiveRobots,
+        places: Mapping[int, int],
+        access_ends: Mapping[int, End],
+        source: PageSource,
+        start_ups: Mapping[int, Callable[[], float]],
+        failures: Failures | None = None,
+    ) -> None:
+        super().__init__(clock, buffer, rule, access_ends, source)
+        self._places = places
+        self._order = sorted(places, key=places.__getitem__)
+        self._start_ups = start_ups
+        self._failures = failures
+        self._on = rule.number
+        self._awaited: dict[int, Alarm] = {}
+        self._starting: set[int] = set()
+        buffer.level_changed = self._follow
+
+    def start(self) -> None:
+        """Begin the first accesses, at time 0."""
+        for robot in self._order[: self._on]:
+            self._begin(0.0, robot, self._source.next_page(0.0))
+
+    def limit(self, now: float, active_at: Sequence[int]) -> None:
+        """Change the numbers of active robots from now on."""
+        super().limit(now, active_at)
+        self._follow(now)
+
+    def _follow(self, now: float) -> None:
+        """Some robots may be switched off, or on."""
+        self._rule.follow(now)
+        for robot in self._order[self.active : self._on]:
+            at_work = self._awaited.pop(robot, None) is not None
+            if at_work and robot not in self._starting:
+                self._source.give_up(now, self._carried[robot])
+            self._starting.discard(robot)
+            if self._failures:
+                self._failures.delivered(robot)
+        for robot in self._order[self._on : self.active]:
+            self._starting.add(robot)
+            self._await(robot, now + self._start_ups[robot]())
+        self._on = self.active
+
+    def _begin(self, now: float, robot: int, page: int) -> None:
+        self._carried[robot] = page
+        self._await(robot, self._access_ends[robot](now))
+
+    def _await(self, robot: int, time: float) -> None:
+        alarm = self._awaited[robot] = Alarm(self._clock, self._arrive, robot)
+        self._clock.at(time, _DELIVERY + robot, alarm)
+
+    def _arrive(self, alarm: Alarm) -> None:
+        robot, now = alarm.index, alarm.time
+        if self._awaited.get(robot) is not alarm:
+            return
+        page = self._carried[robot]
+        if robot in self._starting:
+            self._starting.discard(robot)
+        elif (another := self._next_page(now, robot, page)) is not None:
+            self._begin(now, robot, another)
+            return
+        else:
+            del self._awaited[robot]
+            self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+            if self._failures:
+                self._failures.delivered(robot)
+        if rules.is_heard(self._places[robot], self._on):
+            self._begin(now, robot, self._source.next_page(now))
+
+    def _next_page(self, now: float, robot: int, page: int) -> int | None:
+        """The page of the next access, if this one failed; None: it did not."""
+        return self._failures.next_page(now, robot, page) if self._failures else None
 
 
 class SwitchedRobots:
@@ -294,6 +393,11 @@ class SwitchedRobots:
         """That of each class, when it was closed last; None where there are no classes."""
         return tuple(self._time_of) if self._class_of else None
 
+    @property
+    def switched_on(self) -> int | None:
+        """None: their switches have no price."""
+        return None
+
 
 class ChosenRobots(SwitchedRobots):
     """Robots switched on one at a time, of a class that the state says.
@@ -342,13 +446,13 @@ class PoliteRobots(_Accessing):
         self,
         clock: Clock,
         buffer: Target,
-        active_at: Sequence[int],
+        rule: ActiveRobots,
         access_ends: Mapping[int, End],
         source: PageSource,
         spacing: HostSpacing,
         log_event: LogEvent | None = None,
     ) -> None:
-        super().__init__(clock, buffer, active_at, access_ends, source)
+        super().__init__(clock, buffer, rule, access_ends, source)
         self._spacing = spacing
         self._log_event = log_event
 
@@ -397,7 +501,7 @@ class DueRobots(_Accessing):
         self,
         clock: Clock,
         buffer: Target,
-        active_at: Sequence[int],
+        rule: ActiveRobots,
         places: Mapping[int, int],
         access_ends: Mapping[int, End],
         source: PageSource,
@@ -409,7 +513,7 @@ class DueRobots(_Accessing):
         probability: float,
         log_event: LogEvent | None = None,
     ) -> None:
-        super().__init__(clock, buffer, active_at, access_ends, source)
+        super().__init__(clock, buffer, rule, access_ends, source)
         self.frontier = frontier
         self._given = given
         self._places = places
@@ -456,6 +560,7 @@ class DueRobots(_Accessing):
         """Robots that rest take the due pages, while there are such robots and such pages."""
         if self._delivering:
             return
+        self._rule.follow(now)
         while self._idle and rules.is_heard(self._idle[0][0], self.active):
             page = self.frontier.take(now)
             if page < 0:
@@ -558,7 +663,7 @@ class ListeningRobots(DueRobots):
             self._await(page, max(self._since[page] + age, now))
 
 
-class JointRobots(_ByLevel):
+class JointRobots(_Ruled):
     """All robots together deliver as a batch Markovian process, one per number of active robots.
 
     The phase is common and kept at a change of mode; each phase event takes one exponential and
@@ -566,8 +671,7 @@ class JointRobots(_ByLevel):
 
     Parameters
     ----------
-    active_at : sequence of int
-        Active robots at each level.
+    rule : ActiveRobots
     modes : ndarray, shape (robots + 1, largest batch + 1, order, order)
         D0, D1, … for each number of active robots.
     used : sequence of int
@@ -585,7 +689,7 @@ class JointRobots(_ByLevel):
         self,
         clock: Clock,
         buffer: Target,
-        active_at: Sequence[int],
+        rule: ActiveRobots,
         modes: Any,
         used: Sequence[int],
         first: int,
@@ -593,14 +697,14 @@ class JointRobots(_ByLevel):
         source: PageSource,
         end: Callable[[float, float], float],
     ) -> None:
-        super().__init__(clock, buffer, active_at)
+        super().__init__(clock, buffer, rule)
         self._source = source
         self._stream = stream
         self._end = end
         self._order = modes.shape[2]
         self._means = {mode: mean_times(modes[mode]) for mode in used}
         self._next = {mode: joint_events(modes[mode]) for mode in used}
-        self._mode = active_at[0]
+        self._mode = rule.number
         self._phase = stationary_phase(modes[first].sum(axis=0), stream)
         self._pending: Alarm | None = None
         self._in_event = False
@@ -640,8 +744,9 @@ class JointRobots(_ByLevel):
         self._enter(now, self._wanted(now))
         self._await_event(now)
 
-    def _wanted(self, now: float) -> int:  # noqa: ARG002  # the phase of a service changes with time
-        return self._active_at[self._buffer.level]
+    def _wanted(self, now: float) -> int:
+        self._rule.follow(now)
+        return self._rule.number
 
     def _enter(self, now: float, mode: int) -> None:  # noqa: ARG002  # others count their time
         self._mode = mode

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sim import rules
+from sim.active_robots import ActiveByLevel, ActiveTime
 from sim.buffer import Buffer
 from sim.clock import Clock
 from sim.draws import TrackedService
@@ -50,31 +51,6 @@ class QueueState:
             )
 
 
-class ActiveTime:
-    """The time integral of the active robots, closed whenever their number changes."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self._since = self._total = 0.0
-
-    def change(self, now: float, number: int) -> None:
-        """Change the number of active robots from now on."""
-        if number != self.number:
-            self.until(now)
-            self.number = number
-
-    def restart(self, now: float) -> None:
-        """Count from now on."""
-        self._since = now
-        self._total = 0.0
-
-    def until(self, now: float) -> float:
-        """The integral up to now."""
-        self._total += self.number * (now - self._since)
-        self._since = now
-        return self._total
-
-
 class FreeRobotsByPhase(FreeRobots):
     """Robots with exponential accesses of their own; the state just before a delivery decides."""
 
@@ -87,7 +63,8 @@ class FreeRobotsByPhase(FreeRobots):
         source: PageSource,
         failures: Failures | None = None,
     ) -> None:
-        super().__init__(state.clock, state.buffer, (), places, access_ends, source, failures)
+        nobody = ActiveByLevel(state.buffer, ())
+        super().__init__(state.clock, state.buffer, nobody, places, access_ends, source, failures)
         self._state = state
         self._table = table
         self._time = ActiveTime(table[0][0][0])
@@ -124,9 +101,8 @@ class JointRobotsByPhase(JointRobots):
         source: PageSource,
         end: Callable[[float, float], float],
     ) -> None:
-        super().__init__(
-            state.clock, state.buffer, [first], modes, used, first, stream, source, end
-        )
+        rule = ActiveByLevel(state.buffer, [first])
+        super().__init__(state.clock, state.buffer, rule, modes, used, first, stream, source, end)
         self._state = state
         self._table = table
         self._mode = table[0][self._phase][0]

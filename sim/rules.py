@@ -135,6 +135,18 @@ def threshold_robots(level: int, robots: Sequence[int], at: Sequence[int]) -> in
     return robots[len(at)]
 
 
+def thresholds_passed(level: int, passed: int, at: Sequence[int], back: Sequence[int]) -> int:
+    """How many thresholds the level has passed, by how many it had before the event.
+
+    It passes the next one above ``at``, and goes back behind the last one at ``back`` or below.
+    """
+    while passed < len(at) and level > at[passed]:
+        passed += 1
+    while passed > 0 and level <= back[passed - 1]:
+        passed -= 1
+    return passed
+
+
 def is_heard(place: float, active: int) -> bool:
     """Whether a robot is active, by its place in the order of activation."""
     return place < active

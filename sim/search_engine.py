@@ -19,6 +19,7 @@ from scenarios.page_data import PageData, host_spacings, page_service_times
 from scenarios.page_groups import only_sums
 from scenarios.sections import PageSize
 from sim import rules
+from sim.active_robots import ActiveByLevel, ActiveByThresholds, ActiveRobots
 from sim.buffer import Buffer, BufferRules
 from sim.clients import Clients
 from sim.clock import Alarm, Clock
@@ -68,6 +69,7 @@ from sim.robots import (
     ListeningRobots,
     PoliteRobots,
     Robots,
+    StartedRobots,
     SwitchedRobots,
 )
 from sim.robots_by_phase import FreeRobotsByPhase, JointRobotsByPhase, QueueState
@@ -211,6 +213,7 @@ class SearchEngine:
             window=window,
             robots_time=robots_time,
             class_time=self._robots.class_time(),
+            switched_on=self._robots.switched_on,
             buffer=queue,
             pages=self._pages.tally(now) if self._pages else None,
             ages=self._pages.ages(now) if self._pages and queue else None,
@@ -378,12 +381,12 @@ class SearchEngine:
         if isinstance(rule, Free):
             return self._fleet_by_phases(rule, source)
         _, limits = over_time(self._scenario, "robots")
-        active_at = robots_at_levels(self._scenario, limits[0])
+        active = self._active_robots(robots_at_levels(self._scenario, limits[0]))
         if robots.deliveries is not None:
             return JointRobots(
                 self.clock,
                 self._buffer,
-                active_at,
+                active,
                 modes_of(robots.deliveries, rule),
                 modes_in_use(self._scenario),
                 robots_when_empty(self._scenario),
@@ -394,20 +397,37 @@ class SearchEngine:
         times = self._access_ends()
         section = self._scenario.model.pages
         if self._scenario.model.frontier is not None and section is not None:
-            return self._due_fleet(active_at, times, section, source)
+            return self._due_fleet(active, times, section, source)
         if robots.host_spacing is not None and section is not None:
             least = host_spacings(robots, section).tolist()
             spacing = HostSpacing(partial(source.next_page, 0.0), section.hosts.tolist(), least)
             return PoliteRobots(
-                self.clock, self._buffer, active_at, times, source, spacing, self._log_event
+                self.clock, self._buffer, active, times, source, spacing, self._log_event
             )
         failures = self._failures(times, source)
         places = places_of_robots(self._scenario)
-        return FreeRobots(self.clock, self._buffer, active_at, places, times, source, failures)
+        hysteresis = self._scenario.model.hysteresis
+        if hysteresis is not None and hysteresis.start_up is not None:
+            assert isinstance(self._buffer, Buffer)
+            law = hysteresis.start_up
+            starts = {robot: sampler(law, self._stream("start-up", robot)) for robot in times}
+            return StartedRobots(
+                self.clock, self._buffer, active, places, times, source, starts, failures
+            )
+        return FreeRobots(self.clock, self._buffer, active, places, times, source, failures)
+
+    def _active_robots(self, active_at: list[int]) -> ActiveRobots:
+        """What says how many of the robots are active; it hears of the levels where it has to."""
+        given = self._scenario.model.hysteresis
+        if given is None or not isinstance(self._buffer, Buffer):
+            return ActiveByLevel(self._buffer, active_at)
+        rule = ActiveByThresholds(self._buffer, active_at, given)
+        self._buffer.level_changed = rule.follow
+        return rule
 
     def _due_fleet(
         self,
-        active_at: list[int],
+        active: ActiveRobots,
         times: dict[int, Callable[[float], float]],
         section: PageData,
         source: PageSource,
@@ -432,7 +452,7 @@ class SearchEngine:
         fleet = (
             self.clock,
             self._buffer,
-            active_at,
+            active,
             places_of_robots(self._scenario),
             times,
             source,

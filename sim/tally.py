@@ -596,6 +596,8 @@ class Tally:
         Time integral of the number of active robots.
     class_time : tuple of float or None
         That of each class, where robots of classes are switched one at a time.
+    switched_on : int or None
+        Robots switched on, where that is counted.
     buffer, pages, ages, frontier, clients, servers, probing, sources, page_set
         The parts that the scenario has, else None.
     sojourns : TimesTally or None
@@ -617,6 +619,7 @@ class Tally:
     window: float
     robots_time: float = 0.0
     class_time: tuple[float, ...] | None = None
+    switched_on: int | None = None
     buffer: BufferTally | None = None
     pages: PagesTally | None = None
     ages: AgesTally | None = None

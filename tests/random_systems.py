@@ -16,6 +16,7 @@ from sim.engine_inputs import top_level
 __all__ = [
     "changing_search_engines",
     "frontiers",
+    "hysteretic",
     "large_search_engines",
     "listening_search_engines",
     "page_sets",
@@ -389,6 +390,27 @@ def frontiers(draw: Any) -> Tables:
     if draw(st.booleans()):
         tables["interventions"] = draw(interventions(tables))
     return tables
+
+
+@st.composite
+def hysteretic(draw: Any, systems: Any) -> Tables:
+    """One of these with thresholds, of which the level goes back later, or robots have to start."""
+    tables = draw(systems)
+    assume("buffer" in tables and "host_spacing" not in tables["robots"])
+    classes = tables["robots"].get("classes", [tables["robots"]])
+    robots = sum(each["available"] for each in classes)
+    top = tables["buffer"]["waiting_places"] + tables["buffer"].get("servers", 1)
+    numbers = draw(st.lists(st.integers(0, robots), min_size=2, max_size=3, unique=True))
+    at = sorted(draw(st.integers(0, top)) for _ in numbers[1:])
+    back = sorted(draw(st.integers(0, level)) for level in at)
+    rule: Tables = {"threshold": {"robots": sorted(numbers, reverse=True), "at": at, "back": back}}
+    one_by_one = "deliveries" not in tables["robots"]
+    waits = tables["robots"].get("accessing", {}).get("policy") == "due"
+    if one_by_one and not waits and draw(st.booleans()):
+        rule["start_up"] = draw(single_laws)
+    limits = [each for each in tables.get("interventions", []) if "robots" not in each]
+    kept = tables.get("interventions", []) if draw(st.booleans()) else limits
+    return {**tables, "activation": rule} | ({"interventions": kept} if kept else {})
 
 
 def split_into_classes(draw: Any, tables: Tables) -> None:

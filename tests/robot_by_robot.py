@@ -108,6 +108,8 @@ class Fleet:
     def end_warmup(self, now: float) -> None:
         pass
 
+    switched_on = None
+
     def robots_time(self, now: float, level_time: Any) -> float:  # noqa: ARG002  # the engine's call
         rule = self.scenario.activation
         assert isinstance(rule, Threshold)

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from analytic.index.formula import premise
-from analytic.machinery.active_robots import robots_at
+from analytic.machinery.active_robots import remembering, robots_at
 from analytic.machinery.arrival_process import (
     delivery_rates,
     gap_order,
@@ -237,9 +237,37 @@ def in_environment(scenario: Scenario) -> str | None:
 
 
 def not_switching(scenario: Scenario) -> str | None:
-    """The level alone says how many robots are active."""
+    """The level alone says how many robots are active, and what they do."""
+    given = remembering(scenario)
+    if given is None:
+        return not_one_at_a_time(scenario)
+    if given.start_up is not None:
+        return "robots that are switched on take a time to start"
+    return "more robots come back at another level than they went at"
+
+
+def not_one_at_a_time(scenario: Scenario) -> str | None:
+    """Robots are not switched on one at a time."""
     switching = isinstance(scenario.activation, Switching)
     return "robots are switched on one at a time" if switching else None
+
+
+def known_start_up(scenario: Scenario) -> str | None:
+    """Robots start at once, or after exponential times, to exponential accesses, all alike."""
+    given = scenario.model.hysteresis
+    if given is None or given.start_up is None:
+        return None
+    if exponential_rate(given.start_up) is None:
+        return "times to start are not exponential"
+    fleet = fleet_of(scenario)
+    if rates_at_speed_one(fleet) is None:
+        return "robots take a time to start, and access times are not exponential"
+    return None if len(fleet.classes) == 1 else "robots of several classes take a time to start"
+
+
+def switches_not_priced(scenario: Scenario) -> str | None:
+    """Switches of robots have no price."""
+    return "[costs] prices switches" if scenario.prices.switch else None
 
 
 def phases_unseen(scenario: Scenario) -> str | None:
@@ -403,6 +431,7 @@ MARKOVIAN_QUEUE = (
     resolved_activation,
     pages_leave_the_queue_alone,
     markovian_accesses,
+    known_start_up,
     phase_type_service,
     phase_type_patience,
     memoryless_or_ordered,

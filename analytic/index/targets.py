@@ -30,6 +30,7 @@ from analytic.probing import (
 )
 from analytic.routing import optimal_routing, optimal_template
 from analytic.rules.free import optimal_free
+from analytic.rules.hysteresis import counts_switches
 from analytic.rules.levels import optimal_levels
 from analytic.signals import optimal_signal_levels
 from scenarios import Scenario, ScenarioError
@@ -96,8 +97,26 @@ _SOLVERS: dict[str, Solver] = {
 }
 """Every target by its name; a new one is one function and one line here."""
 
-TARGETS = {name: beside_commits(solver) for name, solver in _SOLVERS.items()}
-"""The same where the index commits."""
+
+def _switches_left_out(solver: Solver, name: str) -> Solver:
+    """The same where the file has a price, or a time, of switches: they are of thresholds alone."""
+
+    def solve(scenario: Scenario) -> Optimum:
+        if name in ("levels", "free", "switching") and counts_switches(scenario):
+            raise NoOptimumError(
+                "switches that have a price or take a time are of thresholds alone"
+            )
+        if name == "static" and scenario.prices.switch:  # nobody is switched
+            return solver(scenario.with_("costs.switch", None))
+        return solver(scenario)
+
+    return solve
+
+
+TARGETS = {
+    name: _switches_left_out(beside_commits(solver), name) for name, solver in _SOLVERS.items()
+}
+"""The same where the index commits, and where switches are counted."""
 
 APPROXIMATE_TARGETS: dict[str, Solver] = {
     "static": partial(end_to_end_robots, cost=approximate_cost_of),

@@ -103,6 +103,10 @@ class QueueChain:
         State at time 0, needed where the chain has closed classes that cannot be reached from it.
     by_class : ndarray or None
         Active robots of each class, shape (classes, order), where the arrival phase says it.
+    settled : ndarray of int or None
+        Where switches of robots are counted: the arrival phase after an event that leaves the
+        system at a level, by the one before, shape (levels, order). Obsolescence changes it too
+        then, not only deliveries and services.
     """
 
     arrivals: tuple[Moves, ...]
@@ -114,6 +118,7 @@ class QueueChain:
     patience: PhaseLaw
     start: int | None = None
     by_class: Array | None = None
+    settled: IntArray | None = None
 
     @property
     def top(self) -> int:
@@ -182,7 +187,7 @@ def controlled_chain(
     avrachenkov2011, Lemma of section 3, as derived in docs/theory/indexing-queue.md.
     """
     order = modes.shape[2]
-    accepted = _accepted(modes, capacity, admission)
+    accepted = admitted_by_level(modes, capacity, admission)
     top = len(accepted) - 1
     robots = [robots_at(level) for level in range(top + 1)]
     delivered = modes.sum(axis=3)
@@ -193,7 +198,7 @@ def controlled_chain(
         total: Moves = {}
         for batch, pages in enumerate(entering):
             total[pages] = total.get(pages, 0.0) + modes[active, batch][None]
-        return _without_stays(total)
+        return without_stays(total)
 
     return QueueChain(
         arrivals=tuple(map(moves, robots, map(tuple, accepted.tolist()))),
@@ -206,7 +211,7 @@ def controlled_chain(
     )
 
 
-def _accepted(modes: Array, capacity: int, admission: str) -> NDArray[np.intp]:
+def admitted_by_level(modes: Array, capacity: int, admission: str) -> NDArray[np.intp]:
     """Pages of a batch that enter, shape (levels, largest batch + 1)."""
     largest = modes.shape[1] - 1
     top = capacity + (largest - 1 if admission == "complete" else 0)
@@ -240,7 +245,7 @@ def free_chain(
     The Lemma of avrachenkov2011, section 3, with the mode of each state in place of that of each
     level: a row of each matrix is taken from the matrices of its own mode.
     """
-    accepted = _accepted(modes, capacity, admission)
+    accepted = admitted_by_level(modes, capacity, admission)
     phases = np.arange(modes.shape[2])
     delivered = modes.sum(axis=3)
     arrivals = []
@@ -249,7 +254,7 @@ def free_chain(
         for batch, pages in enumerate(entering):
             rows = modes[numbers.T, batch, phases]
             total[pages] = total.get(pages, 0.0) + rows
-        arrivals.append(_without_stays(total))
+        arrivals.append(without_stays(total))
     by_state = np.stack(
         [np.broadcast_to(each, (len(phases), len(service.start))) for each in robots]
     )
@@ -265,7 +270,7 @@ def free_chain(
     )
 
 
-def _without_stays(moves: Moves) -> Moves:
+def without_stays(moves: Moves) -> Moves:
     """The same moves without those that change nothing, and without matrices of zeros."""
     if 0 in moves:
         moves[0] = moves[0] * (1 - np.eye(moves[0].shape[1]))
@@ -317,7 +322,7 @@ def switched_chain(
     pages = np.stack([np.zeros(modes.number), modes.deliveries])
     active = modes.active.sum(axis=1, dtype=float)
     return QueueChain(
-        arrivals=tuple(_without_stays(moves(level)) for level in levels),
+        arrivals=tuple(without_stays(moves(level)) for level in levels),
         turnover=tuple(decided(max(level - 1, 0), here) for level in levels),
         batch_rates=np.repeat(pages[None], capacity + 1, axis=0)[..., None],
         active=np.repeat(active[None], capacity + 1, axis=0)[..., None],
@@ -450,7 +455,10 @@ def _service(chain: QueueChain, level: int, identity: Identity) -> Matrix:
 def _obsolescence(chain: QueueChain, level: int, identity: Identity) -> Matrix:
     """Obsolescences: the patience of one waiting page runs out."""
     gone = one_gone(chain.patience.exit_rates, level - 1, identity)
-    return kron(identity(chain.order * chain.service_phases), gone)
+    if chain.settled is None:
+        return kron(identity(chain.order * chain.service_phases), gone)
+    settled = np.eye(chain.order)[chain.settled[level - 1]]
+    return kron(settled, kron(identity(chain.service_phases), gone))
 
 
 def _own_phases(chain: QueueChain, level: int, identity: Identity) -> Matrix:
@@ -515,6 +523,29 @@ def next_in_line(order: ServiceOrder, waiting: int) -> int:
             return waiting - 1
         case _:
             assert_never(order)
+
+
+def settled_moves(chain: QueueChain, moves: Iterable[Move]) -> Iterator[Move]:
+    """The same moves, after which robots may be switched.
+
+    Parameters
+    ----------
+    chain : QueueChain
+    moves : iterable of Move
+        To states with a `level` and a phase of the `arrivals`.
+    """
+    if chain.settled is None:
+        yield from moves
+        return
+    for move in moves:
+        yield move._replace(after=settled_state(chain, move.after))
+
+
+def settled_state(chain: QueueChain, state: Any) -> Any:
+    """A state after an event, once robots have been switched."""
+    if chain.settled is None:
+        return state
+    return state._replace(arrivals=int(chain.settled[state.level, state.arrivals]))
 
 
 def service_moves(

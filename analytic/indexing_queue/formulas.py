@@ -19,6 +19,7 @@ from analytic.indexing_queue.erlang import (
     mean_sojourn_without_limit,
     mmck_levels,
 )
+from analytic.indexing_queue.hysteresis import switch_rate
 from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.levels_and_fates import fate_rates, level_probabilities, marginals_of
 from analytic.indexing_queue.measures import (
@@ -436,6 +437,11 @@ def accuracy_of(scenario: Scenario) -> Accuracy | ClosureError | None:
     return solved(scenario).accuracy
 
 
+def _switches_counted(scenario: Scenario) -> str | None:
+    """Thresholds have a way back of their own, or switches have a price or take a time."""
+    return "switches are not counted" if scenario.model.hysteresis is None else None
+
+
 _BUILT = (
     conditions.has_buffer,
     conditions.one_server,
@@ -484,6 +490,7 @@ _SERVERS = (
     conditions.resolved_activation,
     conditions.pages_leave_the_queue_alone,
     conditions.markovian_accesses,
+    conditions.known_start_up,
     conditions.phase_type_service,
     conditions.exponential_patience_or_none,
     servers_fit,
@@ -645,6 +652,15 @@ FORMULAS: tuple[Formula, ...] = (
         evaluate=_quantiles,
     ),
     _exact_row(
+        number="section 3, with hysteresis",
+        quantity="robots switched on per unit time",
+        latex=r"\varsigma=\sum_{n\ge1}\sum_m\delta_{n,m}\left(r_{m'}-r_m\right)",
+        function=switch_rate,
+        origin="own",
+        conditions=(*_CHAIN, _switches_counted),
+        evaluate=_only(_rows_of_chain, "switch_rate"),
+    ),
+    _exact_row(
         number="(2)",
         quantity="control cost",
         latex=CONTROL_COST,
@@ -683,7 +699,12 @@ FORMULAS: tuple[Formula, ...] = (
         quantity="control cost of such a queue",
         latex=CONTROL_COST,
         function=control_cost,
-        conditions=(*_ONE_ROBOT, conditions.priced, conditions.response_known),
+        conditions=(
+            *_ONE_ROBOT,
+            conditions.priced,
+            conditions.switches_not_priced,
+            conditions.response_known,
+        ),
         evaluate=_only(rows_of_one_robot, "control_cost"),
     ),
     _exact_row(

@@ -34,6 +34,7 @@ class Tables(NamedTuple):
     `rate` hold those matrices by columns. `leaves` is the rate out of the level from an arrival and
     a service phase, obsolescences apart; `expires` that out of a phase of patience. `blocks` is
     where the mean times of each level begin (`block_times`). Passes begin at the level `lowest`.
+    `settled` is the arrival phase after an obsolescence that leads to a level.
     """
 
     starts: Integers
@@ -56,6 +57,7 @@ class Tables(NamedTuple):
     expires: Floats
     blocks: Integers
     lowest: int
+    settled: Integers
 
 
 def tables_of(chain: QueueChain, lowest: int = 0) -> Tables:
@@ -86,7 +88,15 @@ def tables_of(chain: QueueChain, lowest: int = 0) -> Tables:
         patience.exit_rates + _off_diagonal(patience.generator).sum(axis=1),
         _block_starts(chain),
         lowest,
+        _settled(chain),
     )
+
+
+def _settled(chain: QueueChain) -> NDArray[np.int64]:
+    """Of a chain where obsolescence leaves the arrival phase alone, that phase itself."""
+    if chain.settled is None:
+        return np.tile(np.arange(chain.order, dtype=np.int64), (chain.top + 1, 1))
+    return chain.settled.astype(np.int64)
 
 
 def _block_starts(chain: QueueChain) -> NDArray[np.int64]:
@@ -255,7 +265,8 @@ def from_above(
     width = t.patience_phases ** (level - 1)
     for group in range(t.order * t.phases):
         base = group * width * t.patience_phases
-        here = flow[group * width : (group + 1) * width]
+        after = t.settled[level, group // t.phases] * t.phases + group % t.phases
+        here = flow[after * width : (after + 1) * width]
         _drop_one(above[base : base + width * t.patience_phases], t.gone, level, kept, here)
 
 

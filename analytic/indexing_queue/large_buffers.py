@@ -168,7 +168,10 @@ def _from_above(chain: QueueChain, phases: Array, pages: Positions, level: int) 
     obsolete = pages[level + 1] @ chain.patience.exit_rates
     ahead = np.cumsum(obsolete, axis=2)[:, :, :-1, None]
     behind = np.cumsum(obsolete[:, :, ::-1], axis=2)[:, :, -2::-1, None]
-    flow += ahead * joint[:, :, 1:] + behind * joint[:, :, :-1]
+    dropped = ahead * joint[:, :, 1:] + behind * joint[:, :, :-1]
+    if chain.settled is None:
+        return flow + dropped
+    np.add.at(flow, chain.settled[level], dropped)
     return flow
 
 

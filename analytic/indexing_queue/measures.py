@@ -20,6 +20,12 @@ from analytic.indexing_queue.chain import (
     free_chain,
     switched_chain,
 )
+from analytic.indexing_queue.hysteresis import (
+    count_phases,
+    switch_rate,
+    switched_on,
+    threshold_chain,
+)
 from analytic.indexing_queue.large_buffers import SMALLEST_LOSS, closure
 from analytic.indexing_queue.levels_and_fates import (
     Marginals,
@@ -30,6 +36,7 @@ from analytic.indexing_queue.levels_and_fates import (
 )
 from analytic.indexing_queue.several_servers import (
     ServersChain,
+    departures,
     idle_servers,
     rates_of_fates,
     size_of_servers,
@@ -44,7 +51,7 @@ from analytic.indexing_queue.solution import (
     size_beyond_memory,
     solve_chain,
 )
-from analytic.machinery.active_robots import most_active, robots_at
+from analytic.machinery.active_robots import most_active, remembering, robots_at
 from analytic.machinery.arrival_process import delivery_modes, joint_order, rates_at_speed_one
 from analytic.machinery.phase_type import PhaseLaw, as_phase_type, exponential_rate, phase_count
 from analytic.machinery.refusal import NoAnswerError, Remembered
@@ -105,6 +112,8 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
         order = joint_size(robots.deliveries)[0]
     else:
         order = joint_order(conditions.fleet_of(scenario), max(most_active(scenario), 1))
+    if (given := remembering(scenario)) is not None:
+        order = count_phases(given, order)
     phases = phase_count(conditions.service_law(scenario)) or 0
     return order, phases, waiting_phases(scenario), top_level(scenario)
 
@@ -161,6 +170,9 @@ def chain_under(scenario: Scenario, settings: Piece) -> QueueChain:
         return chain if tells_classes_apart(robots, rule) else replace(chain, by_class=None)
     modes = delivery_modes(conditions.fleet_of(scenario), max(most_active(scenario), 1))
     modes = settings.robot_speed * modes
+    if (given := scenario.model.hysteresis) is not None:
+        laws = service, patience
+        return threshold_chain(modes, given, *laws, capacity, buffer.admission, settings.robots)
     if isinstance(rule, Free):
         numbers = [np.array(level) for level in rule.root]
         return free_chain(modes, numbers, service, patience, capacity, buffer.admission)
@@ -297,19 +309,34 @@ def solved_servers(scenario: Scenario) -> tuple[Row, ...]:
     """
     buffer, _ = buffer_and_robots(scenario)
     chain = servers_chain_of(scenario)
+    ordered = conditions.discipline_of(scenario).is_ordered
     try:
-        stationary = solve_servers(chain)
+        rows = list(servers_measures(chain, scenario.prices, ordered=ordered))
     except ValueError as failure:
         raise NoAnswerError(f"its chain has no unique steady state: {failure}") from None
-    ordered = conditions.discipline_of(scenario).is_ordered
+    levels = np.array([value for name, _, value in rows if name == "level_probability"])
+    return (*rows, ("idle_indexers", None, idle_servers(levels, buffer.servers)))
+
+
+def servers_measures(chain: ServersChain, costs: Costs, *, ordered: bool) -> Iterator[Row]:
+    """Every measure of the queue of several servers; as `queue_measures`.
+
+    Raises
+    ------
+    ValueError
+        If the steady state is not unique.
+    """
+    stationary = solve_servers(chain)
     sojourns = list(sojourn_moments_of_servers(chain, stationary)) if ordered else None
     phases = np.array([each.sum(axis=1) for each in stationary])
     levels = phases.sum(axis=1)
     active = float((phases * chain.deliveries.active[..., 0]).sum())
     robots = active, mean_active_by_class(chain.deliveries, phases)
     rates = rates_of_fates(chain, stationary)
-    rows = list(_all_rows(levels, robots, rates, scenario.prices, sojourns))
-    return (*rows, ("idle_indexers", None, idle_servers(levels, buffer.servers)))
+    switches = None
+    if chain.deliveries.settled is not None:
+        switches = switched_on(chain.deliveries, departures(chain, stationary))
+    return _all_rows(levels, robots, rates, costs, sojourns, switches)
 
 
 # --- its measures -----------------------------------------------------------------------------
@@ -344,7 +371,8 @@ def chain_measures(
 ) -> Iterator[Row]:
     """The same from the marginals, the rates of the fates, and the sojourn times, if known."""
     robots = mean_active(chain, marginals), mean_active_by_class(chain, marginals.phases)
-    return _all_rows(marginals.levels, robots, rates, costs, sojourns)
+    switches = None if chain.settled is None else switch_rate(chain, marginals)
+    return _all_rows(marginals.levels, robots, rates, costs, sojourns, switches)
 
 
 def _all_rows(
@@ -353,16 +381,20 @@ def _all_rows(
     rates: dict[str, float],
     costs: Costs,
     sojourns: list[Row] | None,
+    switches: float | None,
 ) -> Iterator[Row]:
     """Every measure, from levels, active robots, rates of the fates, and sojourn times if known.
 
-    Active robots are those of all classes, and of each where classes are told apart.
+    Active robots are those of all classes, and of each where classes are told apart; `switches`
+    are those that are switched on per unit time, None where they are not counted.
     """
     delivered = rates["delivered"]
     active, by_class = robots
     yield from level_rows(levels, active, rates)
     for index, mean in enumerate(by_class):
         yield "mean_active_robots", index, mean
+    if switches is not None:
+        yield "switch_rate", None, switches
     if delivered > 0 and sojourns is not None:
         squares = {row[1]: row[2] for row in sojourns if row[0].endswith("second_moment")}
         entering = (rates["served"] + rates["obsolete"]) / delivered
@@ -371,6 +403,8 @@ def _all_rows(
     means = {row[1]: row[2] for row in sojourns or () if row[0] == "sojourn_time"}
     others = {"starvation": float(levels[0]), "robots": active}
     others["response"] = means.get("served", math.nan)
+    if switches is not None:
+        others["switch"] = switches
     yield "control_cost", None, control_cost(rates, others, costs, by_class)
 
 
@@ -405,7 +439,7 @@ def level_rows(levels: Array, robots: float, rates: dict[str, float]) -> Iterato
 
 COST_WITHOUT_RESPONSE = (
     r"J=c_{\mathrm{loss}}\,\lambda P_{\mathrm{loss}}+c_{\mathrm{obs}}\,\lambda P_{\mathrm{obs}}"
-    r"+c_{\mathrm{starv}}P_{\mathrm{starv}}+c_{\mathrm{rob}}\,\bar r"
+    r"+c_{\mathrm{starv}}P_{\mathrm{starv}}+c_{\mathrm{rob}}\,\bar r+c_{\mathrm{sw}}\,\varsigma"
 )
 """The statement of `control_cost` where the response time has no price, as LaTeX."""
 
@@ -426,7 +460,8 @@ def control_cost(
     rates : dict
         Of `fate_rates`.
     others : dict
-        "starvation", "response" (mean sojourn of served pages) and "robots".
+        "starvation", "response" (mean sojourn of served pages), "robots", and "switch" (robots
+        switched on per unit time) where that is counted.
     costs : Costs
         The prices.
     by_class : sequence of float

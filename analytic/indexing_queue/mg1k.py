@@ -363,7 +363,18 @@ def levels_settle(scenario: Scenario) -> str | None:
 def of_levels(scenario: Scenario) -> Values:
     """Everything that follows from the levels."""
     levels = _queue_of(scenario).levels
-    return list(level_rows(levels, _mean_active(scenario), _rates(scenario)))
+    yield from level_rows(levels, _mean_active(scenario), _rates(scenario))
+    if scenario.model.hysteresis is not None:
+        yield "switch_rate", None, _switch_rate(scenario)
+
+
+def _switch_rate(scenario: Scenario) -> float:
+    """Robots switched on per unit time: a level is left downwards as often as upwards."""
+    deliveries, _ = _parameters(scenario)
+    at = robots_at(scenario)
+    levels = _queue_of(scenario).levels
+    active = np.array([at(level) for level in range(len(levels))], dtype=float)
+    return float((levels * deliveries)[:-1] @ np.maximum(-np.diff(active), 0.0))
 
 
 def _rates(scenario: Scenario) -> dict[str, float]:
@@ -394,5 +405,6 @@ def of_costs(scenario: Scenario) -> Values:
         "starvation": float(queue.levels[0]),
         "robots": _mean_active(scenario),
         "response": float(served[1] / served[0]),
+        "switch": _switch_rate(scenario),
     }
     yield "control_cost", None, control_cost(rates, others, scenario.prices)

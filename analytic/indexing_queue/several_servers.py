@@ -152,7 +152,10 @@ class ServersChain:
             yield level, level - 1, np.kron(chain.turnover[level][0], served)
             if waiting and self.obsolescence:
                 gone = waiting * self.obsolescence * here
-                yield level, level - 1, np.kron(np.eye(chain.order), gone)
+                phases = np.eye(chain.order)
+                if chain.settled is not None:
+                    phases = phases[chain.settled[level - 1]]
+                yield level, level - 1, np.kron(phases, gone)
 
     @cached_property
     def starts(self) -> list[int]:
@@ -186,6 +189,17 @@ def solve_servers(chain: ServersChain) -> list[Array]:
     order = chain.deliveries.order
     stationary = stationary_banded(band, order, chain.deliveries.start)
     return [part.reshape(order, -1) for part in np.split(stationary, starts[1:-1])]
+
+
+def departures(chain: ServersChain, stationary: list[Array]) -> Array:
+    """Pages that leave each level per unit time, served or obsolete, shape (levels, order)."""
+    return np.stack(
+        [
+            each @ chain.ended[min(level, chain.servers)].sum(axis=1)
+            + chain.obsolescence * chain.waiting(level) * each.sum(axis=1)
+            for level, each in enumerate(stationary)
+        ]
+    )
 
 
 def rates_of_fates(chain: ServersChain, stationary: list[Array]) -> dict[str, float]:

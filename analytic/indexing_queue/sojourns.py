@@ -360,6 +360,7 @@ def _positions_alone(chain: QueueChain) -> QueueChain:
         turnover=(np.ones((1, 1, 1)),) * (chain.top + 1),
         batch_rates=empty[:, None],
         active=empty,
+        settled=None,
     )
 
 

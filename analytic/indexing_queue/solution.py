@@ -29,7 +29,7 @@ from analytic.machinery.markov import (
 )
 from analytic.machinery.progress import Progress
 from analytic.machinery.refusal import NoAnswerError
-from scenarios.arrays import Array
+from scenarios.arrays import Array, Indices
 
 LARGEST_DENSE = 1000
 """States up to which the dense elimination is used."""
@@ -351,10 +351,20 @@ def with_obsolescence(chain: QueueChain, band: Band, obsolete: Array) -> Band:
     chain is there.
     """
     complete = band.copy()
-    inner = chain.order * chain.service_phases
-    waiting = np.arange(chain.order + inner, complete.states)
-    complete.rates[waiting, waiting - inner] += obsolete[2:].ravel()
+    waiting, below = _one_less(chain)
+    complete.rates[waiting, below] += obsolete[2:].ravel()
     return complete
+
+
+def _one_less(chain: QueueChain) -> tuple[Indices, Indices]:
+    """States with waiting pages, patience phases apart, and those where one of these is gone."""
+    inner = chain.order * chain.service_phases
+    waiting = np.arange(chain.order + inner, chain.order + inner * chain.top)
+    below = waiting - inner
+    if chain.settled is not None:
+        moved = chain.settled[1 : chain.top] - np.arange(chain.order)
+        below = below + np.repeat(moved * chain.service_phases, chain.service_phases)
+    return waiting, below
 
 
 def stationary_phases(chain: QueueChain, band: Band) -> Array:
@@ -410,8 +420,7 @@ def closed_class_count(chain: QueueChain) -> int:
     patient = replace(chain, patience=UNLIMITED_PATIENCE)
     _, rows, columns, rates = rate_entries(patient)
     if chain.patience.exit_rates.any() and chain.top >= 2:
-        leaving = np.arange(patient.starts[2], patient.states)
-        below = leaving - (patient.starts[2] - patient.starts[1])
+        leaving, below = _one_less(patient)
         rows = np.append(rows, leaving)
         columns = np.append(columns, below)
         rates = np.append(rates, np.ones(len(leaving)))

@@ -16,11 +16,17 @@ import numpy as np
 from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots, buffer_of, discipline_of, fleet_of
 from analytic.index.formula import Values, dependent
-from analytic.indexing_queue.chain import QueueChain, next_in_line, service_moves
+from analytic.indexing_queue.chain import (
+    QueueChain,
+    next_in_line,
+    service_moves,
+    settled_moves,
+)
+from analytic.indexing_queue.hysteresis import deliveries_by_control
 from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
 from analytic.indexing_queue.measures import chain_of, size_of, solution_of
 from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
-from analytic.machinery.active_robots import most_active, robots_at
+from analytic.machinery.active_robots import most_active, remembering, robots_at
 from analytic.machinery.arrival_process import delivery_modes
 from analytic.machinery.state_space import MOST_STATES, Move, explore
 from scenarios import Scenario
@@ -39,9 +45,10 @@ def pushed_out(scenario: Scenario) -> Array | None:
     buffer = buffer_of(scenario)
     if not discipline_of(scenario).pushes_out or not buffer.waiting_places:
         return None
-    heard = robots_at(scenario)(buffer.capacity)
     modes = delivery_modes(fleet_of(scenario), max(most_active(scenario), 1))
-    return modes[heard, 1]
+    if (given := remembering(scenario)) is not None:
+        return deliveries_by_control(modes, given)
+    return modes[robots_at(scenario)(buffer.capacity), 1]
 
 
 class WaitingPage(NamedTuple):
@@ -113,8 +120,11 @@ class _Followed:
         )
         yield from self._services(state)
         theta = float(self.chain.patience.exit_rates[0])
-        yield Move(theta * state.older, state._replace(older=state.older - 1))
-        yield Move(theta * state.newer, state._replace(newer=state.newer - 1))
+        fewer = [
+            Move(theta * state.older, state._replace(older=state.older - 1)),
+            Move(theta * state.newer, state._replace(newer=state.newer - 1)),
+        ]
+        yield from settled_moves(self.chain, (each for each in fewer if each.rate))
         yield Move(theta, state, OBSOLETE)
 
     def _pushed(self, state: WaitingPage) -> tuple[WaitingPage, int]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from analytic.machinery.refusal import NoAnswerError
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Free, Levels, Optimal, Static, These, Threshold
+from scenarios.model import Hysteresis
 
 
 def require_decided(scenario: Scenario) -> None:
@@ -24,6 +25,12 @@ def require_decided(scenario: Scenario) -> None:
         raise ScenarioError("activation.optimal", rule.family, allowed, scenario.name)
 
 
+def remembering(scenario: Scenario) -> Hysteresis | None:
+    """The rule, where the level alone does not say how many robots are active and what they do."""
+    given = scenario.model.hysteresis
+    return None if given is None or given.is_memoryless else given
+
+
 def robots_at(scenario: Scenario) -> Callable[[int], int]:
     """Active robots as a function of the level.
 
@@ -34,13 +41,15 @@ def robots_at(scenario: Scenario) -> Callable[[int], int]:
     ScenarioError
         If the activation is still to be optimised.
     NoAnswerError
-        If the number depends on phases, too.
+        If the number depends on phases, too, or on the levels before.
     """
     require_decided(scenario)
     assert scenario.robots is not None
     rule = scenario.activation
+    if remembering(scenario) is not None:
+        raise NoAnswerError("how many robots are active depends on how the level came about")
     if isinstance(rule, Threshold):
-        return lambda level: rule.robots[bisect_left(rule.at, level)]
+        return robots_while_it_fills(scenario)
     if isinstance(rule, Levels):
         return lambda level: rule.robots[level]
     if isinstance(rule, Free):
@@ -51,7 +60,17 @@ def robots_at(scenario: Scenario) -> Callable[[int], int]:
     return lambda level: fixed  # noqa: ARG005  # a fixed number does not depend on the level
 
 
+def robots_while_it_fills(scenario: Scenario) -> Callable[[int], int]:
+    """Active robots at a level that is reached from below for the first time."""
+    rule = scenario.activation
+    if isinstance(rule, Threshold):
+        return lambda level: rule.robots[bisect_left(rule.at, level)]
+    return robots_at(scenario)
+
+
 def most_active(scenario: Scenario) -> int:
     """Largest number of robots that are ever active: of thresholds that of the empty system."""
     rule = scenario.activation
-    return max(rule.robots) if isinstance(rule, Levels | Free) else robots_at(scenario)(0)
+    if isinstance(rule, Levels | Free | Threshold):
+        return max(rule.robots)
+    return robots_at(scenario)(0)

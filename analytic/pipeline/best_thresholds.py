@@ -37,6 +37,7 @@ from analytic.pipeline.costs import (
     require_prices,
 )
 from analytic.rules.free_process import runner_up
+from analytic.rules.hysteresis import best_hysteresis, counts_switches
 from analytic.rules.searching import (
     Policy,
     by_level,
@@ -97,6 +98,8 @@ def end_to_end_thresholds(scenario: Scenario, cost: CostOf = cost_of) -> Optimum
     NoOptimumError
         If the cost has no exact value, or there are too many policies.
     """
+    if counts_switches(scenario):
+        return _with_hysteresis(scenario, cost)
     if not prices_staleness(scenario):
         require_prices(scenario)
         return _searched(scenario) if copies_leave_together(scenario) else _by_papers(scenario)
@@ -104,6 +107,16 @@ def end_to_end_thresholds(scenario: Scenario, cost: CostOf = cost_of) -> Optimum
     _refuse_without_cost(scenario.with_("activation", None), cost)
     alone, reason = price_of_alone(scenario, _by_papers_with_none, cost)
     return _searched(scenario, alone, reason, cost)
+
+
+def _with_hysteresis(scenario: Scenario, cost: CostOf) -> Optimum:
+    """The best thresholds where switches have a price, or take a time."""
+    if not prices_staleness(scenario) and not copies_leave_together(scenario):
+        require_prices(scenario)
+        return best_hysteresis(scenario)
+    require([conditions.one_price_of_robots], scenario)
+    _refuse_without_cost(scenario.with_("activation", None), cost)
+    return best_hysteresis(scenario, cost, with_none=True)
 
 
 def _refuse_without_cost(scenario: Scenario, cost: CostOf) -> None:

@@ -121,8 +121,11 @@ def some_robot_delivers(scenario: Scenario) -> str | None:
     """Robots deliver something."""
     if isinstance(scenario.activation, Switching):
         return None
-    at = robots_at(scenario)
-    numbers = {at(level) for level in range(buffer_of(scenario).capacity + 1)}
+    if (given := scenario.model.hysteresis) is not None:
+        numbers = set(given.robots)
+    else:
+        at = robots_at(scenario)
+        numbers = {at(level) for level in range(buffer_of(scenario).capacity + 1)}
     if not any(numbers):
         return "no robot is active"
     together = accessed_pages(scenario).robots.deliveries

@@ -26,12 +26,15 @@ from analytic.indexing_queue.chain import (
     controlled_chain,
     next_in_line,
     service_moves,
+    settled_moves,
+    settled_state,
 )
+from analytic.indexing_queue.hysteresis import deliveries_by_control, hysteresis_chain
 from analytic.indexing_queue.measures import control_cost, level_rows, service_and_patience
 from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
 from analytic.indexing_queue.unordered_sojourns import LOST, OBSOLETE, SERVED
 from analytic.machinery.absorbing import AbsorbingChain
-from analytic.machinery.active_robots import most_active, robots_at
+from analytic.machinery.active_robots import most_active, remembering, robots_at
 from analytic.machinery.arrival_process import delivery_modes
 from analytic.machinery.progress import followed
 from analytic.machinery.refusal import NoAnswerError, Remembered
@@ -137,12 +140,16 @@ class LabelledPage(NamedTuple):
         Mean age of the copy in the index; nan where waiting copies are dropped at changes.
     fates : Fates
         Of the pages of all kinds.
+    active, switches : float
+        Mean number of active robots, and robots switched on per unit time.
     """
 
     levels: Array
     rate: float
     age: float
     fates: Fates
+    active: float
+    switches: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +165,9 @@ class _Walk:
 
     def moves(self, state: LabelledState) -> Iterator[Move]:
         """All moves from a state."""
+        return settled_moves(self.chain, self._unsettled(state))
+
+    def _unsettled(self, state: LabelledState) -> Iterator[Move]:
         hidden = self._hidden[state.level][state.arrivals]
         for arrivals in np.flatnonzero(hidden > 0).tolist():
             yield Move(float(hidden[arrivals]), state._replace(arrivals=arrivals))
@@ -337,7 +347,12 @@ def labelled_page(
         age = _age(explored, explored.rates[0], starts)
     fates = stationary @ np.array([walk.fates(state) for state in explored.states])
     rate = float(rate) if page.changes else 0.0
-    return LabelledPage(levels, rate, age, Fates(*fates.tolist()))
+    active = np.array([chain.active[s.level, s.arrivals, 0] for s in explored.states])
+    moved = sum(explored.rates[1:], explored.rates[0]).tocoo()
+    gained = np.maximum(active[moved.col] - active[moved.row], 0.0)
+    switches = float((stationary[moved.row] * moved.data) @ gained)
+    fate_rates = Fates(*fates.tolist())
+    return LabelledPage(levels, rate, age, fate_rates, float(stationary @ active), switches)
 
 
 def _age(explored: Explored, moves: csr_matrix, starts: Array) -> float:
@@ -437,8 +452,8 @@ def labelled_sojourns(queue: LabelledQueue) -> Iterator[Row]:
             if queue.discipline.replaces and FRESH in waiting:
                 joined = tuple(TAGGED if each == FRESH else each for each in waiting)
             for arrivals, rate in enumerate(rates.tolist() if TAGGED in joined else ()):
-                after = LabelledState(joined, OTHER, False, arrivals, state.phase)
-                flows[after._replace(waiting=renumbered(joined))] += rate * page.pages * page.share
+                after = LabelledState(renumbered(joined), OTHER, False, arrivals, state.phase)
+                flows[settled_state(walk.chain, after)] += rate * page.pages * page.share
         if flows:
             tagged = _TaggedWalk(walk.chain, walk.deliveries, page, walk.others, walk.discipline)
             explored = explore(flows, tagged.moves, kinds=4, most=MOST_LABELLED)
@@ -468,10 +483,15 @@ def _queue_and_kinds(scenario: Scenario) -> tuple[LabelledQueue, list[int]]:
     if max(top - 2, 0) * math.log(number) > math.log(MOST_LABELLED):
         raise NoAnswerError(f"its {number} kinds of pages have too many orders in the buffer")
     service, _ = service_and_patience(scenario)
-    at = robots_at(scenario)
     modes = delivery_modes(fleet_of(scenario), max(most_active(scenario), 1))
-    chain = controlled_chain(modes, at, service, UNLIMITED_PATIENCE, top, "partial")
-    deliveries = tuple(modes[at(level), 1] for level in range(top + 1))
+    laws = service, UNLIMITED_PATIENCE
+    if (given := remembering(scenario)) is not None:
+        chain = hysteresis_chain(modes, given, *laws, top, "partial")
+        deliveries = (deliveries_by_control(modes, given),) * (top + 1)
+    else:
+        at = robots_at(scenario)
+        chain = controlled_chain(modes, at, *laws, top, "partial")
+        deliveries = tuple(modes[at(level), 1] for level in range(top + 1))
     columns = (kinds.counts, kinds.change_rates, kinds.shares)
     classes = tuple(map(PageClass, *(column.tolist() for column in columns)))
     queue = LabelledQueue(chain, deliveries, classes, discipline_of(scenario))
@@ -536,7 +556,9 @@ def rows_with_labels(scenario: Scenario) -> Values:
     rates = page.fates._asdict()
     if not discipline_of(scenario).replaces:
         del rates["replaced"]
-    return level_rows(page.levels, _mean_active(scenario, page.levels), rates)
+    yield from level_rows(page.levels, page.active, rates)
+    if scenario.model.hysteresis is not None:
+        yield "switch_rate", None, page.switches
 
 
 def cost_with_labels(scenario: Scenario) -> float:
@@ -544,12 +566,8 @@ def cost_with_labels(scenario: Scenario) -> float:
     page = labelled(scenario)[0]
     others = {
         "starvation": float(page.levels[0]),
-        "robots": _mean_active(scenario, page.levels),
+        "robots": page.active,
         "response": math.nan,
+        "switch": page.switches,
     }
     return control_cost(page.fates._asdict(), others, scenario.prices)
-
-
-def _mean_active(scenario: Scenario, levels: Array) -> float:
-    at = robots_at(scenario)
-    return float(levels @ [at(level) for level in range(len(levels))])

@@ -117,7 +117,7 @@ _LABELS = (
     page_conditions.randomized_policy,
     own.changes_matter_to_the_queue,
     own.no_patience,
-    conditions.not_switching,
+    conditions.not_one_at_a_time,
     *own.MARKOVIAN,
     one_by_one,
     fits_in_memory,

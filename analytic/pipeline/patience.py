@@ -30,6 +30,7 @@ from analytic.indexing_queue.chain import (
     controlled_chain,
     next_in_line,
     service_moves,
+    settled_moves,
 )
 from analytic.indexing_queue.measures import size_of
 from analytic.indexing_queue.unordered_sojourns import delivery_moves, pushed_out
@@ -126,8 +127,9 @@ class OldAndNew:
         patience = self.chain.patience
         if len(patience.start) == 1:
             theta = float(patience.exit_rates[0])
-            yield Move(theta * state.old, state._replace(old=state.old - 1))
-            yield Move(theta * state.new, state._replace(new=state.new - 1))
+            old = Move(theta * state.old, state._replace(old=state.old - 1))
+            new = Move(theta * state.new, state._replace(new=state.new - 1))
+            yield from settled_moves(self.chain, (each for each in (old, new) if each.rate))
             return
         for ahead, phase in enumerate(state.patience):
             before = state.patience[:ahead]
@@ -139,7 +141,7 @@ class OldAndNew:
             left = state._replace(
                 old=state.old - is_old, new=state.new - (not is_old), patience=before + behind
             )
-            yield Move(float(patience.exit_rates[phase]), left)
+            yield from settled_moves(self.chain, [Move(float(patience.exit_rates[phase]), left)])
 
     def _entered(self, state: OldNewState, entering: int) -> Iterator[tuple[float, OldNewState]]:
         """The state when new pages have joined; a page that finds nobody is served at once."""

@@ -21,7 +21,7 @@ from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots, fleet_of
 from analytic.index.formula import Condition, dependent
 from analytic.index.optimum import Best, NoOptimumError, Optimum, require
-from analytic.indexing_queue.chain import controlled_chain
+from analytic.indexing_queue.chain import QueueChain, controlled_chain
 from analytic.indexing_queue.measures import service_and_patience, size_of, waiting_phases
 from analytic.indexing_queue.policy_costs import LevelRates, level_rates
 from analytic.machinery.arrival_process import delivery_modes
@@ -162,6 +162,26 @@ def queue_process(scenario: Scenario, numbers: Sequence[int]) -> QueueProcess:
         If the cost is not that of a chain of levels and phases, or the chain is too large.
     """
     free = scenario.with_("activation", None)
+    chains = chains_of_numbers(free, numbers)
+    order, phases, _, top = size_of(free)
+    process = decision_process(level_rates(chains, free.prices))
+    return QueueProcess(process, tuple(numbers), order, phases, top)
+
+
+def chains_of_numbers(free: Scenario, numbers: Sequence[int]) -> list[QueueChain]:
+    """The chain of a queue under each number of robots, whatever the level.
+
+    Parameters
+    ----------
+    free : Scenario
+        Without an [activation].
+    numbers : sequence of int
+
+    Raises
+    ------
+    NoOptimumError
+        If the cost is not that of a chain of levels and phases, or the chain is too large.
+    """
     require(_SOLVED, free)
     order, phases, _, top = size_of(free)
     buffer, robots = buffer_and_robots(free)
@@ -171,12 +191,10 @@ def queue_process(scenario: Scenario, numbers: Sequence[int]) -> QueueProcess:
     if entries > _MOST_ENTRIES:
         raise NoOptimumError(f"its chain has {entries:.1g} rates, limit {_MOST_ENTRIES:.0e}")
     laws = service_and_patience(free)
-    chains = [
+    return [
         controlled_chain(modes, always(number), *laws, buffer.capacity, buffer.admission)
         for number in numbers
     ]
-    process = decision_process(level_rates(chains, free.prices))
-    return QueueProcess(process, tuple(numbers), order, phases, top)
 
 
 def runner_up(optimum: Optimum, scenario: Scenario, numbers: Sequence[int]) -> Optimum:

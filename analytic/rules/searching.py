@@ -64,6 +64,7 @@ COVERED: tuple[Condition, ...] = (
     conditions.no_host_spacing,
     conditions.priced,
     conditions.one_price_of_robots,
+    conditions.switches_not_priced,
     conditions.pages_leave_the_queue_alone,
     conditions.markovian_accesses,
     conditions.phase_type_service,
@@ -271,6 +272,16 @@ def allowed_numbers(scenario: Scenario) -> tuple[int, ...]:
     rule = scenario.activation
     lists_none = isinstance(rule, Threshold | Levels | Free) and 0 in rule.robots
     return tuple(range(0 if lists_none else 1, scenario.robots.available + 1))
+
+
+def require_covered(scenario: Scenario) -> None:
+    """Refuse a scenario in which the cost of a policy has no exact value by a chain.
+
+    Raises
+    ------
+    NoOptimumError
+    """
+    require(COVERED, scenario.with_("activation", None))
 
 
 def uncontrolled(scenario: Scenario) -> Scenario:

@@ -24,6 +24,7 @@ from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.indexing_queue.measures import top_level
 from analytic.rules.bound import Bound
 from analytic.rules.free_process import runner_up
+from analytic.rules.hysteresis import counts_switches
 from analytic.rules.listed import compare
 from analytic.rules.searching import (
     NON_INCREASING,
@@ -297,6 +298,8 @@ def threshold_optimum(search: Searched, notes: Sequence[str]) -> Optimum:
 
 def thresholds_within(scenario: Scenario, bound: Bound) -> Optimum:
     """The best thresholds that keep a bound."""
+    if counts_switches(scenario):
+        raise NoOptimumError("a bound does not go with switches that have a price or take a time")
     search = best_thresholds(scenario)
 
     def words(rule: int) -> str:

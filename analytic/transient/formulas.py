@@ -70,6 +70,15 @@ def course_fits(scenario: Scenario) -> str | None:
     return f"its chain has {states} states, too many to be followed"
 
 
+def limited_at_once(scenario: Scenario) -> str | None:
+    """Interventions limit robots only where they start at once."""
+    given = scenario.model.hysteresis
+    if given is None or given.start_up is None:
+        return None
+    limited = any(piece.robots is not None for piece in scenario.model.timeline.pieces)
+    return "interventions limit robots that take a time to start" if limited else None
+
+
 _HIGHEST = 64
 _DENSE_ORDER = 32
 """Phases of deliveries that follow upon one of them, at most, in a chain of many phases."""
@@ -78,6 +87,7 @@ QUEUE = (
     conditions.has_buffer,
     *conditions.MARKOVIAN_QUEUE,
     timers_of_several_servers,
+    limited_at_once,
     course_fits,
 )
 """Conditions of the course of a queue."""
@@ -302,6 +312,7 @@ FORMULAS: tuple[Formula, ...] = (
             *QUEUE,
             no_response_priced,
             no_price_by_class,
+            conditions.switches_not_priced,
         ),
         evaluate=_cost,
     ),
@@ -345,6 +356,7 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.staleness_priced,
             response_unpriced,
             no_price_by_class,
+            conditions.switches_not_priced,
         ),
         evaluate=_cost_to_the_index,
     ),

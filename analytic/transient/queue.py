@@ -20,7 +20,7 @@ from analytic.indexing_queue.chain import QueueChain, rate_entries
 from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of, mean_active
 from analytic.indexing_queue.measures import chain_under, servers_chain_of
 from analytic.indexing_queue.several_servers import ServersChain, rates_of_fates, server_entries
-from analytic.machinery.active_robots import most_active, robots_at
+from analytic.machinery.active_robots import most_active, robots_while_it_fills
 from analytic.machinery.arrival_process import delivery_modes, start_of_environment, start_phases
 from analytic.machinery.markov import rate_matrix
 from analytic.transient.transitions import Transitions, transitions, with_diagonal
@@ -175,7 +175,7 @@ class QueueOverTime:
             row[number * np.arange(1, len(law) + 1) - 1] = law  # every robot is active
             return row
         rule = scenario.activation
-        empty = rule.when_empty if isinstance(rule, Free) else robots_at(scenario)(0)
+        empty = rule.when_empty if isinstance(rule, Free) else robots_while_it_fills(scenario)(0)
         modes = delivery_modes(fleet, max(most_active(scenario), 1))
         law = start_phases(fleet, modes, empty)
         row[: len(law)] = law

@@ -19,7 +19,7 @@ from analytic.index.page_conditions import mean_access
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import UNCHANGED, size_of
 from analytic.indexing_queue.several_servers import size_of_servers
-from analytic.machinery.active_robots import robots_at
+from analytic.machinery.active_robots import robots_while_it_fills
 from analytic.machinery.arrival_process import delivery_modes, mean_rate
 from analytic.machinery.markov import birth_death, closed_classes
 from analytic.machinery.refusal import NoAnswerError
@@ -125,7 +125,7 @@ def _active_at(scenario: Scenario) -> Callable[[int], int]:
     """Active robots at a level; where they are switched one by one, those that are aimed at."""
     rule = scenario.activation
     if not isinstance(rule, Switching):
-        return robots_at(scenario)
+        return robots_while_it_fills(scenario)
     targets = rule.targets
     if not targets:
         raise NoAnswerError("which robots are active depends on their classes")

@@ -100,6 +100,7 @@ def prices_of(scenario: Scenario, predictions: Sequence[Prediction]) -> dict[str
         "loss_rate": costs.loss,
         "obsolescence_probability": costs.obsolescence * arrivals,
         "starvation_probability": costs.starvation,
+        "switch_rate": costs.switch,
     }
 
 

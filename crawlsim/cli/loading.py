@@ -10,7 +10,7 @@ import click
 from crawlsim.cli.options import ASKED_QUANTILES
 from crawlsim.cli.tables import warn
 from scenarios import Scenario, ScenarioError, load
-from scenarios.activation import Free, Levels, These
+from scenarios.activation import Free, Levels, These, Threshold
 from scenarios.base import most_like
 from scenarios.files import parse_value, value_text
 from scenarios.sections import Period, Times
@@ -121,7 +121,9 @@ def decision_of(scenario: Scenario, resolved: Scenario) -> str | None:
         return f"period = {value_text(list(routing.root))}"
     if resolved.activation is None:
         return None
-    rule = resolved.activation.model_dump(exclude_none=True)
+    decided = resolved.activation
+    decided_rule = decided.threshold if isinstance(decided, Threshold) else decided
+    rule = decided_rule.model_dump(exclude_none=True)
     listed = isinstance(resolved.activation, These | Levels | Free)
     name = resolved.activation.key if listed else "robots"
     entries = rule if isinstance(rule, dict) else {name: rule}

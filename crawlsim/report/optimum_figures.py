@@ -20,6 +20,7 @@ from analytic.routing.search import WordSearch
 from analytic.rules.choices import ChoiceSearch
 from analytic.rules.environment import EnvironmentSearch
 from analytic.rules.fixed import StaticSearch
+from analytic.rules.hysteresis import HysteresisSearch
 from analytic.rules.levels import RuleMap
 from analytic.rules.thresholds import ThresholdSearch
 from crawlsim.report.drawing import (
@@ -99,6 +100,35 @@ def plot_threshold_costs(search: ThresholdSearch | BestThresholds, ax: Axes | No
     ax.set_xlim(-0.03 * max(search.top, 1), 1.03 * max(search.top, 1))
     legend_above(ax, columns=2)
     return ax
+
+
+def plot_hysteresis(search: HysteresisSearch, ax: Axes | None = None) -> Axes:
+    """Active robots at each level, while it rises and while it falls.
+
+    Parameters
+    ----------
+    search : HysteresisSearch
+        Of `analytic.optimize(scenario, "threshold").search`, where switches have a price or take a
+        time.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+    """
+    best = search.optimum
+    ax = panel(ax, "pages in the system", "active robots", _HEIGHT)
+    levels = np.arange(search.top + 1)
+    ways = {"while it rises": (best.at, THEORY), "while it falls": (best.back, SIMULATED)}
+    for way, (thresholds, colour) in ways.items():
+        passed = np.searchsorted(np.array(thresholds, dtype=int), levels)
+        ax.step(levels, np.array(best.robots)[passed], where="mid", color=colour, label=way)
+    whole_numbers(ax.xaxis, ax.yaxis)
+    ax.set_ylim(bottom=0)
+    legend_above(ax, columns=2)
+    return ax
+
+
+def _plot_thresholds(search: Any, ax: Axes | None = None) -> Axes:
+    plot = plot_hysteresis if isinstance(search, HysteresisSearch) else plot_threshold_costs
+    return plot(search, ax)
 
 
 def plot_static_costs(search: StaticSearch, ax: Axes | None = None) -> Axes:
@@ -413,7 +443,7 @@ def plot_targets_by_state(search: EnvironmentSearch, ax: Axes | None = None) -> 
 
 PLOTS: dict[str, Callable[[Any, Axes | None], Axes]] = {
     "static": plot_static_costs,
-    "threshold": plot_threshold_costs,
+    "threshold": _plot_thresholds,
     "levels": plot_rule_map,
     "free": plot_rule_map,
     "switching": _plot_switching,

@@ -97,20 +97,23 @@ class Blueprint:
         if queue is None or scenario.model.pages is not None:
             return False
         robots = self._robots
-        never_rest = robots.deliveries is None and not isinstance(
-            scenario.activation, Free | Switching
-        )
+        by_level = not isinstance(scenario.activation, Free | Switching)
+        by_level = by_level and scenario.model.hysteresis is None
+        never_rest = robots.deliveries is None and by_level
         plain = not self._may_fail and robots.environment is None
         drawn = not self.parts.service.tracked
         return never_rest and plain and queue.discipline.is_ordered and queue.servers == 1 and drawn
 
     def access_times(self, streams: Streams) -> RandomNumbers:
-        """One row per robot, and where accesses may fail another one that says which do."""
+        """One row per robot, one more where accesses may fail, and one where robots start."""
         rows: list[Rows] = []
         for gaps, robots in self._laws:
             rows += rows_of_robots(gaps, streams, "access", robots)
         if self._may_fail:
             rows += rows_of_robots(_UNIFORM, streams, "failure", list(self.heard))
+        hysteresis = self.scenario.model.hysteresis
+        if hysteresis is not None and hysteresis.start_up is not None:
+            rows += rows_of_robots(hysteresis.start_up, streams, "start-up", list(self.heard))
         in_all = sum(len(each.states) for each in rows)
         return RandomNumbers(rows, np.ones(in_all, dtype=np.int64))
 

@@ -14,7 +14,7 @@ from scenarios.deliveries import joint_size, modes_of
 from scenarios.fleet import class_of_each
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential
-from scenarios.model import Never, Queue, QueueDiscipline
+from scenarios.model import Hysteresis, Never, Queue, QueueDiscipline
 from scenarios.page_data import host_spacings, page_service_times
 from scenarios.page_groups import only_sums
 from scenarios.sections import PageSize
@@ -31,6 +31,7 @@ from sim.compiled_engine.world import (
     JOINT,
     NONE,
     POLITE,
+    STARTED,
     SWITCHED,
     Buffer,
     Clients,
@@ -39,6 +40,7 @@ from sim.compiled_engine.world import (
     Pages,
     Robots,
     Service,
+    Thresholds,
 )
 from sim.draws import stationary_phases
 from sim.engine_inputs import (
@@ -92,7 +94,14 @@ _UNCOMMITTED = np.dtype(
 _AGE = np.dtype([("delivered", np.float64), ("since", np.float64), ("time", np.float64)])
 
 _ROBOT = np.dtype(
-    [("carried", np.int64), ("failures", np.int64), ("place", np.int64), ("group", np.int64)]
+    [
+        ("carried", np.int64),
+        ("failures", np.int64),
+        ("place", np.int64),
+        ("group", np.int64),
+        ("starting", np.bool_),
+    ],
+    align=True,
 )
 
 _ITEM = np.dtype(
@@ -297,9 +306,10 @@ def _robots(scenario: Scenario, heard: Mapping[int, int]) -> Robots:
     following = np.zeros((0, 0, 0))
     joint = scenario.robots.deliveries if scenario.robots else None
     failing = scenario.model.fleet.failing if scenario.model.fleet else None
+    hysteresis = scenario.model.hysteresis
     if joint is not None:
         modes = modes_of(joint, rule)
-        used = [*range(len(modes))] if isinstance(rule, Free) else modes_in_use(scenario)
+        used = [*range(len(modes))] if modes_by_number(scenario) else modes_in_use(scenario)
         means, following = _joint_tables(modes[used])
         active_at = [used.index(robots) for robots in active_at]
     table = _table(rule) if isinstance(rule, Free) else np.zeros((0, 0, 0), dtype=np.int64)
@@ -307,8 +317,10 @@ def _robots(scenario: Scenario, heard: Mapping[int, int]) -> Robots:
     return Robots(
         state=record(
             kind=_kind(scenario),
-            active=first if isinstance(rule, Free) else fleet if switched else 0,
-            by_phases=isinstance(rule, Free),
+            active=first if modes_by_number(scenario) else fleet if switched else 0,
+            passed=0,
+            switched_on=0,
+            is_kept=modes_by_number(scenario),
             states_seen=told_apart(scenario)[0],
             phases_seen=told_apart(scenario)[1],
             active_since=0.0,
@@ -328,7 +340,23 @@ def _robots(scenario: Scenario, heard: Mapping[int, int]) -> Robots:
         **_rule_of_switching(scenario),
         means=means,
         following=following,
+        thresholds=_thresholds(hysteresis, fleet * (1 + int(failing is not None))),
     )
+
+
+def modes_by_number(scenario: Scenario) -> bool:
+    """Whether the active robots are counted where the level alone does not say who they are.
+
+    Joint deliveries have a mode for every number then.
+    """
+    return isinstance(scenario.activation, Free) or scenario.model.hysteresis is not None
+
+
+def _thresholds(given: Hysteresis | None, start_up: int) -> Thresholds | None:
+    if given is None:
+        return None
+    at, back = (np.array(each, dtype=np.int64) for each in (given.at, given.back))
+    return Thresholds(at, back, start_up)
 
 
 def law_of_first_phase(scenario: Scenario) -> Any:
@@ -343,7 +371,7 @@ def law_of_first_phase(scenario: Scenario) -> Any:
 def begin_in_phase(robots: Robots, phase: int) -> None:
     """Joint deliveries begin in a phase, on which it may depend who is active."""
     robots.state.phase = phase
-    if robots.state.by_phases:
+    if len(robots.table):
         robots.state.mode = robots.state.active = robots.table[0, phase, 0]
 
 
@@ -377,6 +405,7 @@ def _each_robot(scenario: Scenario, heard: Mapping[int, int]) -> Any:
     robot.group = [group[each] if group else 0 for each in heard]
     robot.carried = NONE
     robot.failures = 0
+    robot.starting = False
     robot.place = [*heard.values()]
     return robot
 
@@ -400,6 +429,7 @@ def _course(scenario: Scenario) -> Course | None:
     robots_at = np.array([robots_at_levels(scenario, limit) for limit in rows])
     modes = modes_in_use(scenario)
     joint = scenario.robots is not None and scenario.robots.deliveries is not None
+    by_row = joint and not modes_by_number(scenario)
     switched = isinstance(scenario.activation, Switching)
     pages = pages_followed(scenario, times)
     observed = len(times) if scenario.model.frontier else 0
@@ -418,7 +448,7 @@ def _course(scenario: Scenario) -> Course | None:
         times=times,
         begins=np.array(begins),
         row=np.array([rows.index(limit) for limit in limits]),
-        active_at=np.searchsorted(modes, robots_at) if joint else robots_at * (not switched),
+        active_at=np.searchsorted(modes, robots_at) if by_row else robots_at * (not switched),
         robots_at=robots_at,
         level_time=np.zeros(robots_at.shape[1]),
         weights=scenario.model.pages.weights if scenario.model.pages else np.zeros(0),
@@ -457,6 +487,9 @@ def _kind(scenario: Scenario) -> int:
         return POLITE
     if isinstance(scenario.activation, Switching):
         return SWITCHED
+    hysteresis = scenario.model.hysteresis
+    if hysteresis is not None and hysteresis.start_up is not None:
+        return STARTED
     joint = scenario.robots is not None and scenario.robots.deliveries is not None
     return JOINT if joint else FREE
 

@@ -11,7 +11,7 @@ from sim.compiled_engine.buffer import change_level
 from sim.compiled_engine.frontier import Frontier
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.pages import is_stale
-from sim.compiled_engine.robots import dispatch, follow_level
+from sim.compiled_engine.robots import dispatch, follow_level, follow_phases
 from sim.compiled_engine.world import JOINT, SWITCHED, Course, World
 
 
@@ -36,7 +36,7 @@ def observe(world: World, course: Course | None, now: float) -> None:
     index = state.observed
     level = world.buffer.state.level
     course.level[index] = level
-    if world.robots.state.kind == SWITCHED or world.robots.state.by_phases:
+    if world.robots.state.kind == SWITCHED or world.robots.state.is_kept:
         course.active[index] = world.robots.state.active
     else:
         course.active[index] = course.robots_at[state.row, level]
@@ -108,7 +108,7 @@ def end_warmup_of_course(world: World, course: Course | None, now: float) -> Non
 @inner
 def count_robots(world: World, course: Course | None, now: float) -> None:
     """Close the integral of the active robots under the present limit."""
-    if course is None or world.robots.state.kind == SWITCHED or world.robots.state.by_phases:
+    if course is None or world.robots.state.kind == SWITCHED or world.robots.state.is_kept:
         return
     level_time = world.buffer.level_time
     if world.buffer.fixed.exists:
@@ -146,6 +146,8 @@ def follow_limit(
         return
     if course is not None and world.robots.state.kind == JOINT:
         follow_level(world, delivery, now)
+    elif course is not None:
+        follow_phases(world, now)
 
 
 @inner

@@ -67,7 +67,7 @@ from sim.compiled_engine.signals import (
 )
 from sim.compiled_engine.speeds import next_change, next_query
 from sim.compiled_engine.times import take
-from sim.compiled_engine.world import FREE, JOINT, POLITE, SWITCHED, World
+from sim.compiled_engine.world import FREE, JOINT, POLITE, STARTED, SWITCHED, World
 
 
 @kernel
@@ -120,10 +120,11 @@ def begin_accesses(world: World, frontier: Frontier | None, delivery: Any) -> No
         return
     if world.robots.state.kind == JOINT:
         await_event(world, delivery, 0.0)
+    started = world.robots.state.kind == STARTED
     for robot in range(len(world.robots.robot)):
         if world.robots.state.kind == POLITE:
             set_alarm(world.robots.ends, robot, 0.0)
-        else:
+        elif not started or world.robots.robot[robot].place < world.robots.state.active:
             begin_access(world, 0.0, robot)
 
 
@@ -281,7 +282,7 @@ def follow_state(world: World, frontier: Frontier | None, delivery: Any, now: fl
         return
     if world.robots.state.kind == JOINT:
         follow_level(world, delivery, now)
-    elif world.robots.state.kind == FREE:
+    elif world.robots.state.kind == FREE or world.robots.state.kind == STARTED:
         follow_phases(world, now)
 
 
@@ -305,6 +306,7 @@ def end_warmup(world: World, now: float) -> None:
     robots = world.robots.state
     robots.active_since = now
     robots.robots_time = 0.0
+    robots.switched_on = 0
     for each in range(len(world.robots.time_of)):
         world.robots.time_of[each] = 0.0
     if world.buffer.fixed.exists:

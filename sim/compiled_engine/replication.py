@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scenarios import Scenario
-from scenarios.activation import Free, Switching
+from scenarios.activation import Switching
 from scenarios.choices import tells_classes_apart
 from scenarios.law_points import LawPoints
 from scenarios.model import present
@@ -178,6 +178,7 @@ class Replication:
             window=window,
             robots_time=self._robots_time(window),
             class_time=self._class_time(),
+            switched_on=self._switched_on(),
             buffer=_buffer_tally(world) if scenario.buffer else None,
             pages=pages if scenario.pages else None,
             ages=AgesTally(np.array(age.time)) if scenario.pages and scenario.buffer else None,
@@ -211,12 +212,18 @@ class Replication:
         return laws_tally(points, laws.counts.tolist(), laws.levels.tolist())
 
     def _robots_time(self, window: float) -> float:
-        if isinstance(self._scenario.activation, Free | Switching):
-            return float(self._world.robots.state.robots_time)
+        state = self._world.robots.state
+        if isinstance(self._scenario.activation, Switching) or state.is_kept:
+            return float(state.robots_time)
         if self._world.course is not None:
             return float(self._world.course.state.robots_time)
         level_time = self._world.buffer.level_time if self._scenario.buffer else [window]
         return float(rules.time_of_robots(level_time, self._blueprint.active_at))
+
+    def _switched_on(self) -> int | None:
+        """Robots switched on since the end of the warm-up, where they are counted."""
+        counted = self._scenario.model.hysteresis is not None
+        return int(self._world.robots.state.switched_on) if counted else None
 
     def _class_time(self) -> tuple[float, ...] | None:
         """Time integral of the active robots of each class, where they are told apart."""

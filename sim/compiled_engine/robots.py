@@ -17,7 +17,15 @@ from sim.compiled_engine.service import current_phase
 from sim.compiled_engine.signals import begin_age, end_access_beside, page_by_signals
 from sim.compiled_engine.speeds import end_of_access, state_of_environment
 from sim.compiled_engine.times import take
-from sim.compiled_engine.world import FREE, POLITE, SWITCHED, Robots, World
+from sim.compiled_engine.world import (
+    FREE,
+    POLITE,
+    STARTED,
+    SWITCHED,
+    Robots,
+    Thresholds,
+    World,
+)
 
 
 @inner
@@ -96,6 +104,8 @@ def arrive(
         arrive_and_rest(world, change, service, now)
     elif robots.state.kind == POLITE:
         arrive_politely(world, change, service, now)
+    elif robots.state.kind == STARTED:
+        arrive_and_go_on(world, robots.thresholds, change, service, now)
     else:
         change_phase(world, change, delivery, service, now)
 
@@ -116,6 +126,53 @@ def arrive_and_rest(world: World, change: Any, service: Any, now: float) -> None
     hand_over(world, service, now, 1)
     robots.robot[robot].failures = 0
     reconsider(world, service, now)
+
+
+@loop
+def arrive_and_go_on(
+    world: World, thresholds: Thresholds | None, change: Any, service: Any, now: float
+) -> None:
+    """A robot has started, or its access ends: it goes on unless it is switched off."""
+    if thresholds is None:
+        return
+    robots = world.robots
+    robot = soonest(robots.ends)
+    if robots.robot[robot].starting:
+        robots.robot[robot].starting = False
+    elif access_fails(world, now, robot):
+        set_alarm(robots.ends, robot, access_end(world, now, robot))
+        return
+    else:
+        set_alarm(robots.ends, robot, np.inf)
+        deliver_copy(world, change, now, robots.robot[robot].carried, world.buffer.load[0])
+        hand_over(world, service, now, 1)
+        robots.robot[robot].failures = 0
+        follow_phases(world, now)
+    if rules.is_heard(robots.robot[robot].place, robots.state.active):
+        begin_access(world, now, robot)
+
+
+@loop
+def start_and_stop(world: World, thresholds: Thresholds | None, now: float, before: int) -> None:
+    """Where that takes a time, robots that were switched on start; others give up what they did."""
+    if thresholds is None:
+        return
+    robots = world.robots
+    if robots.state.kind != STARTED:
+        return
+    for robot in range(len(robots.robot)):
+        one = robots.robot[robot]
+        was_on = rules.is_heard(one.place, before)
+        is_on = rules.is_heard(one.place, robots.state.active)
+        if was_on and not is_on:
+            if robots.ends.time[robot] < np.inf and not one.starting:
+                end_access_beside(world.signals, one.carried, now)
+            one.starting = False
+            one.failures = 0
+            set_alarm(robots.ends, robot, np.inf)
+        elif is_on and not was_on:
+            one.starting = True
+            set_alarm(robots.ends, robot, now + take(world.access, thresholds.start_up + robot))
 
 
 @inner
@@ -178,7 +235,8 @@ def dispatch(world: World, frontier: Frontier | None, now: float) -> None:
     if frontier is None:
         return
     robots = world.robots
-    active = robots.active_at[world.buffer.state.level]
+    follow_phases(world, now)
+    active = number_of_active(robots, world.buffer.state.level)
     place, robot = first_alarm(robots.idle)
     while rules.is_heard(place, active):
         page = take_due(frontier, world.hosts, now)
@@ -296,16 +354,20 @@ def change_phase(world: World, change: Any, delivery: Any, service: Any, now: fl
 def wanted_mode(world: World) -> int:
     """The mode of joint deliveries for the present state."""
     robots = world.robots
-    if robots.state.by_phases:
-        return robots_in_state(world)
+    if robots.state.is_kept:
+        return robots_in_state(world, robots.thresholds)
     return robots.active_at[world.buffer.state.level]
 
 
 @inner
-def robots_in_state(world: World) -> int:
-    """Robots that are to be active under a rule of level and phases."""
+def robots_in_state(world: World, thresholds: Thresholds | None) -> int:
+    """Robots that are to be active where the level alone does not say it."""
     robots = world.robots
     level = world.buffer.state.level
+    if thresholds is not None:
+        passed = rules.thresholds_passed(level, robots.state.passed, thresholds.at, thresholds.back)
+        robots.state.passed = passed
+        return robots.active_at[passed]
     row = 0
     if level > 0 and robots.table.shape[2] > 1:
         row = world.service.state.phase
@@ -314,18 +376,21 @@ def robots_in_state(world: World) -> int:
 
 @inner
 def follow_phases(world: World, now: float) -> None:
-    """Under a rule of level and phases, close the integral of the active robots if it changes."""
+    """Where the level alone does not say who is active, close the integral if that changes."""
     robots = world.robots
-    if robots.state.by_phases:
-        number = robots_in_state(world)
-        if number != robots.state.active:
-            count_active(robots, now, number - robots.state.active)
+    if robots.state.is_kept:
+        number = robots_in_state(world, robots.thresholds)
+        change = number - robots.state.active
+        if change != 0:
+            robots.state.switched_on += max(change, 0)
+            count_active(robots, now, change)
+            start_and_stop(world, robots.thresholds, now, number - change)
 
 
 @inner
 def number_of_active(robots: Robots, level: int) -> int:
     """Robots that are heard now, of those with accesses of their own."""
-    if robots.state.by_phases:
+    if robots.state.is_kept:
         return robots.state.active
     return robots.active_at[level]
 

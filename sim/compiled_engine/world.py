@@ -16,7 +16,7 @@ from sim.speeds import Speed
 NONE = -1
 """No slot, no page."""
 
-FREE, SWITCHED, JOINT, POLITE, DUE = range(5)
+FREE, SWITCHED, JOINT, POLITE, DUE, STARTED = range(6)
 """Kinds of fleets, as the classes of `sim.robots`."""
 
 
@@ -142,14 +142,31 @@ class Pages(NamedTuple):
     refresh_times: KeptTimes
 
 
+class Thresholds(NamedTuple):
+    """Of which it is kept how many the level has passed.
+
+    Attributes
+    ----------
+    at, back : ndarray of int, shape (thresholds,)
+        Above the one the level passes, at the other or below it goes back.
+    start_up : int
+        The row of the access times where those begin in which robots start.
+    """
+
+    at: Any
+    back: Any
+    start_up: int
+
+
 class Robots(NamedTuple):
     """The fleet.
 
     Attributes
     ----------
     state : record
-        `kind`: FREE, SWITCHED, JOINT, POLITE or DUE; `active` and the integral of it, kept under
-        switching and under a rule of level and phases (`by_phases`); `states_seen` of the
+        `kind`: FREE, SWITCHED, JOINT, POLITE, DUE or STARTED; `active` and the integral of it, kept
+        under switching and where the level alone does not say it (`is_kept`); thresholds `passed`
+        and robots `switched_on`, where these are counted; `states_seen` of the
         environment and `phases_seen` of the service have a table each; `mode`, `phase` and time of
         the `next_event` of joint deliveries; `failing`: whether accesses may fail, with
         `failure_probability` and `retries`.
@@ -160,10 +177,11 @@ class Robots(NamedTuple):
         at its place in the order of activation, for each that rests.
     robot : record array, shape (robots,)
         Of each: the page of its access (`carried`; NONE where it waits for a host), how often it
-        has failed with it (`failures`), its `place` in the order of activation, and its class
-        (`group`).
+        has failed with it (`failures`), its `place` in the order of activation, its class
+        (`group`), and whether it is `starting`.
     active_at : ndarray of int, shape (top + 1,)
-        Robots that are heard at each level (joint deliveries: row of the mode).
+        Robots that are heard at each level, or for each number of thresholds passed (joint
+        deliveries: row of the mode).
     table : ndarray of int, shape (top + 1, order, service phases)
         Robots that are active in each state, under a rule of level and phases.
     targets : ndarray of int, shape (phases or states of the environment, top + 1)
@@ -177,6 +195,8 @@ class Robots(NamedTuple):
         Mean time to the next joint event; nan where there is none.
     following : ndarray of float, shape (modes, order, batches * order)
         Cumulative probabilities of what comes next.
+    thresholds : Thresholds or None
+        None where the level alone says who is active; kernels are then compiled without them.
     """
 
     state: Any
@@ -193,6 +213,7 @@ class Robots(NamedTuple):
     steps: Any
     means: Any
     following: Any
+    thresholds: Thresholds | None
 
 
 class Clients(NamedTuple):
@@ -269,7 +290,7 @@ class World(NamedTuple):
         the summed age of the pages in the system at its end (`age_at_end`).
     access : Times
         Access times, one row per robot; where accesses may fail, as many rows of uniform numbers
-        between 0 and 1 after them.
+        between 0 and 1 after them; where robots have to start, as many of these times.
     indexing : Times
         Services and obsolescence timers; with `refresh` the times between changes, of mean 1.
     course : Course or None

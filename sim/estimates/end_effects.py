@@ -29,7 +29,7 @@ from scenarios.page_groups import (
 )
 from scenarios.sections import Period, Servers
 from sim import rules
-from sim.engine_inputs import SpacingLaw, spacing_laws
+from sim.engine_inputs import SpacingLaw, spacing_laws, switched_together
 from sim.estimates.totals import Part, Totals
 from sim.page_sums import sums_by_group, weighted_sum
 
@@ -70,6 +70,8 @@ def end_effect_bounds(totals: Totals, scenario: Scenario) -> Bounds:
             bounds |= _of_pages(means, window, robots, scenario, scenario.model.pages)
         if "servers" in means and scenario.servers is not None:
             bounds |= _of_servers(means["servers"], window, scenario.servers)
+        if "switched_on" in totals.own:
+            bounds["switch_rate"] = np.array([switched_together(scenario) / window])
         if scenario.costs.model_fields_set:
             bounds["control_cost"] = _of_cost(bounds, robots / window, scenario)
     return bounds
@@ -345,4 +347,5 @@ def _of_cost(bounds: Bounds, obsolete: Array, scenario: Scenario) -> Array:
     none = np.zeros(1)
     cost = costs.staleness * bounds.get("weighted_obsolescence", none)[:1]  # of all pages
     cost = cost + costs.loss * bounds.get("loss_rate", none)
+    cost = cost + costs.switch * bounds.get("switch_rate", none)
     return cost + (costs.obsolescence * obsolete if scenario.buffer is not None else 0.0)

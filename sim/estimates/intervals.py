@@ -24,6 +24,7 @@ from scenarios.model import Never
 from scenarios.page_data import PageData, access_shares
 from scenarios.page_groups import QUANTILES, followed_pages, largest_in_groups
 from scenarios.rare import CLUSTERING, share_dispersion
+from sim.engine_inputs import switched_together
 from sim.estimates.measures import packets_ended, pages_ended
 from sim.estimates.totals import Part, Totals, Values
 
@@ -181,14 +182,23 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
     if scenario.probing is not None:
         samples["source_freshness"] = np.array([float(len(totals.own["window"]))])
     samples = {name: np.maximum(sample, totals.count) for name, sample in samples.items()}
+    samples |= _of_rates(totals, scenario, values)
+    if "page_sums" in totals.parts and "pages" not in totals.parts:
+        samples |= _but_of_quantiles(samples, values)
+    return samples
+
+
+def _of_rates(totals: Totals, scenario: Scenario, values: Values) -> Samples:
+    """The time behind each rate; less where what is counted comes several at a time."""
+    samples: Samples = {}
     time = totals.own["window"].sum()
     if "loss_rate" in values:
         samples["loss_rate"] = time / _burstiness(_ended(totals))
+    if "switch_rate" in values:
+        samples["switch_rate"] = np.array([time / switched_together(scenario)])
     counted = ("throughput",) if is_regular(scenario) else _COUNTED
     for name in values.keys() & counted:
         samples[name] = np.broadcast_to(time, values[name][1].shape[1:])
-    if "page_sums" in totals.parts and "pages" not in totals.parts:
-        samples |= _but_of_quantiles(samples, values)
     return samples
 
 

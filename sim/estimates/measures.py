@@ -141,6 +141,7 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
         run["robots"] = SimpleNamespace(
             robots_time=totals.own["robots_time"],
             class_time=totals.own.get("class_time", np.zeros((totals.count, 0))),
+            switched_on=totals.own.get("switched_on"),
             window=window,
         )
     if "buffer" in run:
@@ -293,6 +294,8 @@ def _delivery_rate_when_full(scenario: Scenario) -> float | None:
     mean = exponential_delivery(scenario)
     if counted or mean is None or isinstance(scenario.activation, Free | Switching):
         return None
+    if scenario.model.hysteresis is not None:
+        return None
     if scenario.interventions:  # which change the rate
         return None
     return robots_at_levels(scenario)[-1] / mean
@@ -333,6 +336,8 @@ def _control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
     prices = scenario.prices
     if "mean_active_robots" in values:
         terms["robots"] = measured("mean_active_robots")
+    if "switch_rate" in values:
+        terms["switch"] = measured("switch_rate")
     if "buffer" in totals.parts:
         terms |= {
             "loss": measured("loss_rate"),

@@ -18,6 +18,7 @@ from profiles import examples
 from random_systems import (
     changing_search_engines,
     frontiers,
+    hysteretic,
     listening_search_engines,
     page_sets,
     probed_sources,
@@ -172,6 +173,24 @@ PIPELINES: dict[str, dict[str, Any]] = {
         "activation.static": 3,
         "buffer.obsolescence": "page-change",
     },
+    "hysteresis": {
+        "activation.threshold": {"robots": [3, 2, 0], "at": [2, 3], "back": [0, 1]},
+        "buffer.obsolescence.exponential.mean": 2.0,
+    },
+    "hysteresis-joint": {
+        "activation.threshold.back": [1],
+        "robots.deliveries.modes": [
+            {"map": {"D0": [[-1.0, 0.2], [0.1, -0.5]], "D1": [[0.8, 0.0], [0.0, 0.4]]}},
+            {"map": {"D0": [[-3.0, 0.5], [2.0, -2.5]], "D1": [[2.5, 0.0], [0.0, 0.5]]}},
+            {"mmpp": {"Q": [[-0.3, 0.3], [0.9, -0.9]], "rates": [2.0, 0.1]}},
+        ],
+    },
+    "switches-priced": {"costs.switch": 1.0},
+    "start-up": {
+        "activation.threshold.back": [0],
+        "activation.start_up.uniform": {"low": 0.0, "high": 2.0},
+        "robots.failure": {"probability": 0.3, "retries": 1},
+    },
     **{
         f"by-size{name}": BY_SIZE | changes
         for name, changes in {
@@ -312,6 +331,20 @@ randomly = settings(
 @randomly
 @given(search_engines())
 def test_random_search_engines(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@pytest.mark.thorough
+@randomly
+@given(hysteretic(search_engines() | changing_search_engines() | listening_search_engines()))
+def test_random_hysteresis(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@pytest.mark.thorough
+@randomly
+@given(hysteretic(frontiers()))
+def test_random_frontiers_with_hysteresis(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 

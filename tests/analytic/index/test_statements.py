@@ -314,11 +314,13 @@ def _birth_death() -> tuple[Any, Any]:
 def _cost() -> tuple[Any, Any]:
     latex = _statement("avrachenkov2011 (2)")
     prices = {"loss": 1.0, "obsolescence": 2.0, "starvation": 3.0, "robots": 4.0, "response": 5.0}
-    short = ("loss", "obs", "starv", "rob", "resp")
+    prices["switch"] = 6.0
+    short = ("loss", "obs", "starv", "rob", "resp", "sw")
     given = {f"c_{{\\mathrm{{{s}}}}}": p for s, p in zip(short, prices.values(), strict=True)}
     given |= {r"\lambda": 0.8, r"\bar{r}": 2.5, r"\mathbb{E}V_{\mathrm{succ}}": 1.7}
+    given |= {r"\varsigma": 0.6}
     given |= {f"P_{{\\mathrm{{{s}}}}}": v for s, v in (("loss", 0.1), ("obs", 0.2), ("starv", 0.3))}
-    others = {"starvation": 0.3, "robots": 2.5, "response": 1.7}
+    others = {"starvation": 0.3, "robots": 2.5, "response": 1.7, "switch": 0.6}
     rates = {"lost": 0.08, "obsolete": 0.16}
     return computed(latex, "J", given), control_cost(rates, others, Costs(**prices))
 

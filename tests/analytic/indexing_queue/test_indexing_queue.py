@@ -720,6 +720,9 @@ CLASSES = scenario_from(
 CHOICES = [[[0, 0], [1, -1]], [[1, -1], [1, -1]], [[-1, -1], [-1, -1]]]
 
 
+WAY_BACK: dict[str, Any] = {"activation.threshold": {"robots": [2, 1], "at": [1], "back": [0]}}
+STARTING: dict[str, Any] = {"activation.start_up.exponential.mean": 1.0}
+
 REFUSED: dict[str, Scenario] = {
     "the frequencies of the accessing policy are still to be found": queue(
         SIZES | {"robots.accessing": {"policy": "randomized", "frequencies": "optimal"}}
@@ -758,6 +761,21 @@ REFUSED: dict[str, Scenario] = {
     ),
     "the number of active robots depends on the level": queue(threshold([2, 1], [1])),
     "robots are switched on one at a time": SYSTEMS["switching"],
+    "more robots come back at another level than they went at": queue(WAY_BACK),
+    "switches are not counted": queue(),
+    "[costs] prices switches": queue(
+        {"robots.available": 1, "robots.access_time": GAMMA, "costs.switch": 1.0}
+    ),
+    "robots that are switched on take a time to start": queue(WAY_BACK | STARTING),
+    "times to start are not exponential": queue(
+        WAY_BACK | {"activation.start_up.deterministic.value": 1.0}
+    ),
+    "robots take a time to start, and access times are not exponential": queue(
+        WAY_BACK | STARTING | {"robots.access_time": ERLANG}
+    ),
+    "robots of several classes take a time to start": CLASSES.with_(
+        {"activation": None} | WAY_BACK | STARTING
+    ),
     "last come first served": SYSTEMS["lifo"],
     "a full buffer pushes out": SYSTEMS["push-out"].with_("robots.access_time", H2),
     "a full buffer pushes out while robots are switched on one at a time": SYSTEMS[

@@ -361,9 +361,9 @@ def test_labels_that_do_not_matter(rules: QueueDiscipline) -> None:
     classes = PageClass(2, 0.2, 0.3), PageClass(2, 0.05, 0.2)
     every = (np.array([[1.2]]),) * (chain.top + 1)
     for kind, value in enumerate(expected):
-        levels, rate, _, _ = labelled_page(chain, every, classes, kind, rules)
-        assert rate == pytest.approx(value, rel=1e-10)
-        assert levels == pytest.approx(law, rel=1e-10)
+        page = labelled_page(chain, every, classes, kind, rules)
+        assert page.rate == pytest.approx(value, rel=1e-10)
+        assert page.levels == pytest.approx(law, rel=1e-10)
 
 
 def test_the_phases_of_deliveries_in_the_chain_of_labels() -> None:
@@ -372,7 +372,7 @@ def test_the_phases_of_deliveries_in_the_chain_of_labels() -> None:
     expected = obsolescence_rates(page_queue(chain), [0.2, 0.05], [0.3, 0.7])
     arrivals = np.array([[3.8, 0.0], [0.0, 0.3]])
     classes = PageClass(1, 0.2, 0.3), PageClass(1, 0.05, 0.7)
-    _, rate, _, _ = labelled_page(chain, (arrivals,) * 4, classes, 0, QueueDiscipline())
+    rate = labelled_page(chain, (arrivals,) * 4, classes, 0, QueueDiscipline()).rate
     assert rate == pytest.approx(expected[0], rel=1e-10)
 
 
