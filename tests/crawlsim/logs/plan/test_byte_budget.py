@@ -379,3 +379,17 @@ def test_refusals_of_the_command(
     assert code == 2
     assert words in " ".join(err.split())
     assert not Path("plan.csv").exists()
+
+
+def test_the_how_to_shows_what_is_printed(
+    crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).parents[4] / "docs" / "how-to" / "scheduling.md"
+    monkeypatch.chdir(page.parent)
+    words = ("site-visits.csv.gz", "--budget", "80kB/day", "--sizes", "site-sizes.csv")
+    code, out, _ = crawlsim("schedule", *words, "--out", str(tmp_path / "plan.csv"))
+    assert code == 0
+    printed = [" ".join(line.split()) for line in out.splitlines()]
+    (table,) = [each for each in page.read_text().split("```") if "\nplanned by visits" in each]
+    for line in table.strip().splitlines():
+        assert " ".join(line.split()) in printed
