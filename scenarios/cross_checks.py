@@ -208,6 +208,19 @@ def _spacing_fits(scenario: System) -> None:
         check_length(key, given, pages.host_count, "host")
 
 
+def _unchanged_fits(scenario: System) -> None:
+    """Whether a page has changed is known of pages that are there from the start."""
+    robots = scenario.robots
+    if robots is None or robots.unchanged is None:
+        return
+    if scenario.pages is None:
+        raise refused("needs [pages]", key="robots.unchanged")
+    if robots.unchanged.share_of_time < 1:
+        share = robots.unchanged.share_of_time
+        allowed = "must be 1: shorter accesses to unchanged pages are not known yet"
+        raise refused(allowed, key="robots.unchanged.share_of_time", value=share)
+
+
 def _frontier_fits(scenario: System) -> None:
     """Robots that rest while no page is due are switched by the level, not one at a time."""
     rule = scenario.activation
@@ -502,6 +515,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _signals_fit,
     _spacing_fits,
     _frontier_fits,
+    _unchanged_fits,
     _change_rate_needs_changes,
     _clients_need_weights,
     _pages_have_service_times,

@@ -280,6 +280,11 @@ def keeps_refresh_times(scenario: Scenario) -> bool:
     return scenario.model.pages is not None and bool(scenario.model.pages.refresh_quantiles)
 
 
+def counts_found(scenario: Scenario) -> bool:
+    """Whether it is counted which accesses are to a page that has changed since the last one."""
+    return present(scenario.robots).unchanged is not None
+
+
 def keeps_delays(scenario: Scenario) -> bool:
     """Whether the delays of accesses are kept, since quantiles of them are asked for."""
     return bool(present(scenario.model.frontier).policy.delay_quantiles)

@@ -27,6 +27,7 @@ from sim.draws import TrackedService, sampler
 from sim.engine_inputs import (
     begin_of_ages,
     buffer_flags,
+    counts_found,
     due_after,
     due_rules,
     end_of_run,
@@ -247,6 +248,7 @@ class SearchEngine:
             self._commits(),
             counter,
             not only_sums(self._scenario),
+            counts_found(self._scenario),
             self._signals.next_changes if self._signals else None,
         )
 

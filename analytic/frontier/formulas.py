@@ -29,7 +29,7 @@ from analytic.index import page_conditions
 from analytic.index.conditions import every_access_delivers, hearing_nothing, no_host_spacing
 from analytic.index.formula import Formula, Values, dependent, premise, reason_against
 from analytic.index.page_conditions import access_law, accessed_pages
-from analytic.index.page_rows import page_rows, quantile_rows
+from analytic.index.page_rows import fetch_rows, page_rows, quantile_rows
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.phase_type import exponential_rate
 from analytic.machinery.refusal import NoAnswerError
@@ -390,6 +390,7 @@ def visit_rows(scenario: Scenario, visits: Visits, due: Array) -> Values:
     stale: Array = np.where(accessed.change_rates > 0, 1.0, 0.0)
     stale[due] = visits.stale
     yield from freshness_measures(scenario, accessed.weights, stale)
+    yield from fetch_rows(scenario, rates, stale)
     yield from page_rows(scenario, "crawl_rate", rates)
     total = float(rates.sum())
     if total > 0:

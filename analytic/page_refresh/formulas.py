@@ -20,7 +20,7 @@ from analytic.index.page_conditions import (
     is_planned,
     law_between_accesses,
 )
-from analytic.index.page_rows import freshness_rows, page_rows, quantile_rows
+from analytic.index.page_rows import fetch_rows, freshness_rows, page_rows, quantile_rows
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.transforms import log_transform, mean_time
 from analytic.page_refresh.golden import (
@@ -95,7 +95,7 @@ def _one_robot(scenario: Scenario) -> Values:
         stale = cyclic_obsolescence(accessed.change_rates, accessed.cycle, law)
     else:
         stale = randomized_obsolescence(accessed.change_rates, accessed.shares, law)
-    return freshness_measures(scenario, accessed.weights, stale)
+    return _fetched_measures(scenario, stale)
 
 
 def _failing(scenario: Scenario) -> Values:
@@ -108,7 +108,7 @@ def _failing(scenario: Scenario) -> Values:
     stale = failing_obsolescence(
         accessed.change_rates, accessed.cycle, law, failing.probability, failing.retries
     )
-    return freshness_measures(scenario, accessed.weights, stale)
+    return _fetched_measures(scenario, stale)
 
 
 def _several_robots(scenario: Scenario) -> Values:
@@ -125,7 +125,7 @@ def _several_robots(scenario: Scenario) -> Values:
         exponential = conditions.one_robot_or_memoryless(scenario) is None
         find = exponential_robots_obsolescence if exponential else robots_in_step_obsolescence
         stale = find(rates, accessed.cycle, time, robots)
-    return freshness_measures(scenario, accessed.weights, stale)
+    return _fetched_measures(scenario, stale)
 
 
 def freshness_measures(scenario: Scenario, weights: Array, obsolescence: Array) -> Values:
@@ -137,6 +137,22 @@ def freshness_measures(scenario: Scenario, weights: Array, obsolescence: Array) 
             scenario
         )
         yield "control_cost", None, cost
+
+
+def _fetched_measures(scenario: Scenario, obsolescence: Array) -> Values:
+    """The same, and what the accesses fetch, where each delivers straight into the index."""
+    yield from freshness_measures(scenario, accessed_pages(scenario).weights, obsolescence)
+    if present(scenario.robots).unchanged is not None:
+        yield from fetch_rows(scenario, _delivery_rates(scenario), obsolescence)
+
+
+def _delivery_rates(scenario: Scenario) -> Array:
+    """Deliveries of each page per unit time; of a plan those of its long run."""
+    accessed = accessed_pages(scenario)
+    if is_planned(accessed.policy):
+        skipped, sequence = planned_slots(scenario)
+        return _rates_at(_counted_shares(sequence[skipped:], accessed), scenario)
+    return _rates_at(realised_shares(accessed.policy, accessed.pages), scenario)
 
 
 def _bound(scenario: Scenario) -> Values:
@@ -299,12 +315,18 @@ def _crawling_in_window(scenario: Scenario) -> Values:
     return _crawling_at(shares, scenario)
 
 
-def _crawling_at(shares: Array, scenario: Scenario) -> Values:
+def _rates_at(shares: Array, scenario: Scenario) -> Array:
+    """Deliveries of each page per unit time at some shares of the accesses."""
     failure = fleet_of(scenario).failure_probability
     rates = np.zeros(len(shares))
     for law, robots in conditions.active_accesses(scenario):
         assert not isinstance(law, Mmpp | Map)
         rates += crawl_rates(shares, law, robots, failure)
+    return rates
+
+
+def _crawling_at(shares: Array, scenario: Scenario) -> Values:
+    rates = _rates_at(shares, scenario)
     yield from page_rows(scenario, "crawl_rate", rates)
     known = (rates > 0) | (shares == 0)
     yield from page_rows(scenario, "crawl_frequency", np.where(known, shares, np.nan))

@@ -43,6 +43,7 @@ from sim.compiled_engine.world import (
 from sim.draws import stationary_phases
 from sim.engine_inputs import (
     buffer_flags,
+    counts_found,
     due_after,
     due_rules,
     end_of_run,
@@ -88,6 +89,8 @@ _PAGE = np.dtype([*_REFRESHED, ("next_change", np.float64), ("newest", np.int64)
 _UNCOMMITTED = np.dtype(
     [("until", np.float64), ("stale_from", np.float64), ("delivered", np.float64)]
 )
+
+_FETCHED = np.dtype([("stale_from", np.float64), ("found", np.int64)])
 
 _AGE = np.dtype([("delivered", np.float64), ("since", np.float64), ("time", np.float64)])
 
@@ -276,7 +279,10 @@ def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
     views = page.view(np.recarray), age.view(np.recarray)
     most = 2 * len(rates) + largest_batch(scenario.robots)  # with a commit, all of them
     times = new_kept_times(keeps_refresh_times(scenario), most, not only_sums(scenario))
-    return Pages(state, *views, np.zeros(0, dtype=np.int64), *_commits(scenario), times)
+    seen = refreshed or section is None or not counts_found(scenario)
+    fetched = np.zeros(0 if seen else len(rates), _FETCHED).view(np.recarray)
+    sequence = np.zeros(0, dtype=np.int64)
+    return Pages(state, *views, sequence, *_commits(scenario), fetched, times)
 
 
 def _commits(scenario: Scenario) -> tuple[Any, Any]:

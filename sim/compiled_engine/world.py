@@ -129,6 +129,10 @@ class Pages(NamedTuple):
         Of the newest copy that was indexed since the last commit, where there is one: `until` when
         it cannot be searched (inf: there is none), from when on it is out of date (`stale_from`),
         and when it was `delivered`. No entries where copies can be searched at once.
+    fetched : record array, shape (pages,)
+        Of the copy that was delivered last: from when on it is out of date (`stale_from`), and how
+        many deliveries `found` a change since the one before. No entries where nobody asks, or
+        where every copy is searchable at once, so that a page's `refreshes` are these.
     refresh_times : KeptTimes
         How long the last changes had to wait until they could be searched.
     """
@@ -139,6 +143,7 @@ class Pages(NamedTuple):
     sequence: Any
     commits: Any
     uncommitted: Any
+    fetched: Any
     refresh_times: KeptTimes
 
 

@@ -269,8 +269,11 @@ def _of_pages(totals: Totals, pages: PageData, scenario: Scenario) -> Samples:
     if "pages" in totals.parts:
         deliveries = totals.parts["pages"]["deliveries"].sum(axis=0)
         samples = samples_of_pages(deliveries, accesses, rates, shares, drawn)
+        asked = np.where(rates > 0, deliveries, np.inf)
     else:
         samples = _of_groups(totals.parts["page_sums"], pages, rates, shares, drawn)
+        asked = samples["obsolescence_rate"][: -len(QUANTILES)]
+    samples["unchanged_share"] = np.append(accesses, asked)
     if "clients" in totals.parts:
         asked = totals.parts["clients"]["queries"].sum()
         samples["stale_answer_probability"] = np.array([min(asked, accesses)])
