@@ -215,9 +215,9 @@ def _unchanged_fits(scenario: System) -> None:
         return
     if scenario.pages is None:
         raise refused("needs [pages]", key="robots.unchanged")
-    if robots.unchanged.share_of_time < 1:
+    if robots.unchanged.shortens and robots.deliveries is not None:
+        allowed = "goes with access_time or classes, not with deliveries"
         share = robots.unchanged.share_of_time
-        allowed = "must be 1: shorter accesses to unchanged pages are not known yet"
         raise refused(allowed, key="robots.unchanged.share_of_time", value=share)
 
 

@@ -186,6 +186,11 @@ class Unchanged(Section):
     share_of_time: Annotated[Number, Field(gt=0, le=1)] = 1.0
     bytes: NonNegative = 300.0
 
+    @property
+    def shortens(self) -> bool:
+        """Whether they are shorter, which is decided when they start."""
+        return self.share_of_time < 1
+
 
 Name = Annotated[
     str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]+$", max_length=_LONGEST)

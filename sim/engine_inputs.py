@@ -285,6 +285,12 @@ def counts_found(scenario: Scenario) -> bool:
     return present(scenario.robots).unchanged is not None
 
 
+def share_of_time(scenario: Scenario) -> float:
+    """What an access to an unchanged page takes of its length."""
+    unchanged = scenario.robots.unchanged if scenario.robots else None
+    return 1.0 if unchanged is None else unchanged.share_of_time
+
+
 def keeps_delays(scenario: Scenario) -> bool:
     """Whether the delays of accesses are kept, since quantiles of them are asked for."""
     return bool(present(scenario.model.frontier).policy.delay_quantiles)
@@ -503,6 +509,8 @@ def exponential_delivery(scenario: Scenario) -> float | None:
 
     None where access times are not, their speed varies, or a robot may wait for a host.
     """
+    if share_of_time(scenario) < 1:
+        return None
     fleet = scenario.model.fleet
     if fleet is None or len(fleet.classes) != 1 or robots_may_wait(scenario):
         return None

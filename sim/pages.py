@@ -100,10 +100,13 @@ class Pages:
             return math.inf
         return self._end(now, rules.draw_exponential(self._stream, mean))
 
-    def deliver(self, now: float, page: int) -> Copy:
-        """The copy that a robot brings: the content at this moment."""
+    def deliver(self, now: float, page: int, same: bool | None = None) -> Copy:
+        """The copy that a robot brings: the content at this moment.
+
+        Whether it is the `same` as before may have been decided when the access started.
+        """
         self._deliveries[page] += 1
-        if not self.is_unchanged(now, page):
+        if not (self.is_unchanged(now, page) if same is None else same):
             self._found[page] += 1
         if self._next_change[page] <= now:
             self._next_change[page] = self._after(now, page)

@@ -19,8 +19,48 @@ from sim.host_spacing import HostSpacing
 from sim.page_source import PageSource
 from sim.pages import DirectIndex
 
-End = Callable[[float], float]
-"""From the time at which an access starts to the time at which it ends."""
+
+class AccessEnd:
+    """When the accesses of a robot end.
+
+    Parameters
+    ----------
+    end : callable
+        When what takes a time from now on ends.
+    draw : callable
+        The length of an access.
+    is_unchanged : callable, optional
+        Whether a page is unchanged when an access to it starts, which then takes only a share of
+        its length; None: all take all of it.
+    share : float
+
+    Attributes
+    ----------
+    same : bool or None
+        What was decided of the page of the last access; None where accesses decide it at their end.
+    """
+
+    def __init__(
+        self,
+        end: Callable[[float, float], float],
+        draw: Callable[[], float],
+        is_unchanged: Callable[[float, int], bool] | None = None,
+        share: float = 1.0,
+    ) -> None:
+        self._end = end
+        self._draw = draw
+        self._is_unchanged = is_unchanged
+        self._share = share
+        self.same: bool | None = None
+
+    def __call__(self, now: float, page: int) -> float:
+        """When an access to a page ends that starts now."""
+        length = self._draw()
+        if self._is_unchanged is not None:
+            self.same = self._is_unchanged(now, page)
+            length = rules.length_of_access(length, self._share, self.same)
+        return self._end(now, length)
+
 
 Target = Buffer | DirectIndex
 
@@ -105,7 +145,7 @@ class _Accessing(_ByLevel):
         clock: Clock,
         buffer: Target,
         active_at: Sequence[int],
-        access_ends: Mapping[int, End],
+        access_ends: Mapping[int, AccessEnd],
         source: PageSource,
     ) -> None:
         super().__init__(clock, buffer, active_at)
@@ -134,7 +174,7 @@ class FreeRobots(_Accessing):
         buffer: Target,
         active_at: Sequence[int],
         places: Mapping[int, int],
-        access_ends: Mapping[int, End],
+        access_ends: Mapping[int, AccessEnd],
         source: PageSource,
         failures: Failures | None = None,
     ) -> None:
@@ -147,7 +187,7 @@ class FreeRobots(_Accessing):
         for robot, access_end in self._access_ends.items():
             self._carried[robot] = self._source.next_page(0.0)
             end = Alarm(self._clock, self._arrive, robot)
-            self._clock.at(access_end(0.0), _DELIVERY + robot, end)
+            self._clock.at(access_end(0.0, self._carried[robot]), _DELIVERY + robot, end)
 
     def _arrive(self, alarm: Alarm) -> None:
         robot = alarm.index
@@ -157,11 +197,13 @@ class FreeRobots(_Accessing):
         if another is not None:
             self._carried[robot] = another
         elif rules.is_heard(self._places[robot], self.active):
-            self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+            load = self._source.deliver(now, page, self._access_ends[robot].same)
+            self._buffer.deliver(now, (load,), robot)
             self._carried[robot] = self._source.next_page(now)
             if self._failures:
                 self._failures.delivered(robot)
-        self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, alarm)
+        end = self._access_ends[robot](now, self._carried[robot])
+        self._clock.at(end, _DELIVERY + robot, alarm)
 
 
 class SwitchedRobots:
@@ -193,7 +235,7 @@ class SwitchedRobots:
         clock: Clock,
         buffer: Buffer,
         targets: Sequence[Sequence[int]],
-        access_ends: Mapping[int, End],
+        access_ends: Mapping[int, AccessEnd],
         row_of_targets: Callable[[float, int], int],
         source: PageSource,
         log_event: LogEvent | None = None,
@@ -225,7 +267,8 @@ class SwitchedRobots:
 
     def _begin_access(self, now: float, robot: int, page: int) -> None:
         self._carried[robot] = page
-        self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, self._alarms[robot])
+        end = self._access_ends[robot](now, page)
+        self._clock.at(end, _DELIVERY + robot, self._alarms[robot])
 
     def _count(self, now: float, step: int, robot: int) -> None:
         """Close the integrals of the active robots, then change their number by a robot's."""
@@ -251,7 +294,8 @@ class SwitchedRobots:
             return
         self._rest(robot)
         self._count(now, -1, robot)
-        self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+        load = self._source.deliver(now, page, self._access_ends[robot].same)
+        self._buffer.deliver(now, (load,), robot)
         if self._failures:
             self._failures.delivered(robot)
         self._reconsider(now)
@@ -343,7 +387,7 @@ class PoliteRobots(_Accessing):
         clock: Clock,
         buffer: Target,
         active_at: Sequence[int],
-        access_ends: Mapping[int, End],
+        access_ends: Mapping[int, AccessEnd],
         source: PageSource,
         spacing: HostSpacing,
         log_event: LogEvent | None = None,
@@ -362,14 +406,15 @@ class PoliteRobots(_Accessing):
         now = alarm.time
         page = self._carried[robot]
         if page >= 0:
-            self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+            load = self._source.deliver(now, page, self._access_ends[robot].same)
+            self._buffer.deliver(now, (load,), robot)
         page = self._carried[robot] = self._spacing.next_page(now)
         if page < 0:
             self._clock.at(self._spacing.next_release, _DELIVERY + robot, alarm)
             return
         if self._log_event:
             self._log_event(now, "access", robot, page)
-        self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, alarm)
+        self._clock.at(self._access_ends[robot](now, page), _DELIVERY + robot, alarm)
 
 
 class DueRobots(_Accessing):
@@ -399,7 +444,7 @@ class DueRobots(_Accessing):
         buffer: Target,
         active_at: Sequence[int],
         places: Mapping[int, int],
-        access_ends: Mapping[int, End],
+        access_ends: Mapping[int, AccessEnd],
         source: PageSource,
         frontier: Frontier,
         given: DueRules,
@@ -467,7 +512,7 @@ class DueRobots(_Accessing):
         self._began[robot] = now
         if self._log_event:
             self._log_event(now, "access", robot, page)
-        end, latest = self._access_ends[robot](now), now + self._given.timeout
+        end, latest = self._access_ends[robot](now, page), now + self._given.timeout
         self._timed_out[robot] = end > latest
         self._clock.at(min(end, latest), _DELIVERY + robot, self._alarms[robot])
         release = self.frontier.release_of(page)
@@ -486,7 +531,8 @@ class DueRobots(_Accessing):
         else:
             self._pause[page] = 0.0
             self._delivering = True
-            self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+            load = self._source.deliver(now, page, self._access_ends[robot].same)
+            self._buffer.deliver(now, (load,), robot)
             self._delivering = False
         self._end(now, robot)
         heappush(self._idle, (self._places[robot], robot))

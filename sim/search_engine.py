@@ -49,6 +49,7 @@ from sim.engine_inputs import (
     robots_at_levels,
     robots_when_empty,
     service_by_phase,
+    share_of_time,
     silent_rates,
     told_apart,
     top_level,
@@ -62,6 +63,7 @@ from sim.law_counter import LawCounter
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
 from sim.pages import DirectIndex, Load, PageChanges, Pages
 from sim.robots import (
+    AccessEnd,
     ChosenRobots,
     DueRobots,
     FreeRobots,
@@ -410,7 +412,7 @@ class SearchEngine:
     def _due_fleet(
         self,
         active_at: list[int],
-        times: dict[int, Callable[[float], float]],
+        times: dict[int, AccessEnd],
         section: PageData,
         source: PageSource,
     ) -> Robots:
@@ -507,10 +509,12 @@ class SearchEngine:
             self._ends["robot_speed"],
         )
 
-    def _access_ends(self) -> dict[int, Callable[[float], float]]:
+    def _access_ends(self) -> dict[int, AccessEnd]:
         end = self._ends["robot_speed"]
+        share = share_of_time(self._scenario)
+        shorter = self._pages.is_unchanged if self._pages is not None and share < 1 else None
         return {
-            robot: _drawn_end(end, sampler(law, self._stream("access", robot)))
+            robot: AccessEnd(end, sampler(law, self._stream("access", robot)), shorter, share)
             for law, robots in laws_of_robots(self._scenario, places_of_robots(self._scenario))
             for robot in robots
         }

@@ -132,8 +132,26 @@ def _times_to_refresh(
         yield "time_to_refresh", None, float(obsolescence[begun > 0].sum() / begun.sum())
 
 
+def changes_found(scenario: Scenario, obsolescence: Array) -> Array:
+    """Accesses of each page per unit time that find a change, if each delivers; shape (pages,).
+
+    Parameters
+    ----------
+    scenario : Scenario
+    obsolescence : ndarray, shape (pages,)
+        Shares of time for which the copy that was fetched last is out of date.
+
+    Notes
+    -----
+    A copy goes out of date with the rate of the changes while it is not, and each time exactly one
+    access finds that. So of the y accesses of a page, ``1 - mu (1 - r) / y`` find no change, which
+    is ``E e^{-mu C}`` of the time C from one to the next: own result, docs/theory/freshness.md.
+    """
+    return present(scenario.model.pages).change_rates * (1.0 - obsolescence)
+
+
 def fetch_rows(
-    scenario: Scenario, rates: Array, obsolescence: Array
+    scenario: Scenario, rates: Array, found: Array
 ) -> Iterator[tuple[str, Subject, float]]:
     """How many accesses find their page unchanged, and the bytes that all of them fetch.
 
@@ -142,20 +160,13 @@ def fetch_rows(
     scenario : Scenario
     rates : ndarray, shape (pages,)
         Accesses of each page per unit time that deliver.
-    obsolescence : ndarray, shape (pages,)
-        Shares of time for which the copy that was fetched last is out of date.
-
-    Notes
-    -----
-    A copy goes out of date with the rate of the changes while it is not, and each time exactly one
-    access finds that. So of the accesses of a page, ``1 - mu (1 - r) / y`` find no change, which is
-    ``E e^{-mu C}`` of the time C from one to the next: own result, docs/theory/freshness.md.
+    found : ndarray, shape (pages,)
+        Those of them that find a change.
     """
     unchanged = present(scenario.robots).unchanged
     if unchanged is None:
         return
     section = present(scenario.model.pages)
-    found = section.change_rates * (1.0 - obsolescence)
     same = rates - found
     with np.errstate(divide="ignore", invalid="ignore"):
         yield "unchanged_share", None, float(same.sum() / rates.sum())

@@ -20,7 +20,13 @@ from analytic.index.page_conditions import (
     is_planned,
     law_between_accesses,
 )
-from analytic.index.page_rows import fetch_rows, freshness_rows, page_rows, quantile_rows
+from analytic.index.page_rows import (
+    changes_found,
+    fetch_rows,
+    freshness_rows,
+    page_rows,
+    quantile_rows,
+)
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.transforms import log_transform, mean_time
 from analytic.page_refresh.golden import (
@@ -143,7 +149,8 @@ def _fetched_measures(scenario: Scenario, obsolescence: Array) -> Values:
     """The same, and what the accesses fetch, where each delivers straight into the index."""
     yield from freshness_measures(scenario, accessed_pages(scenario).weights, obsolescence)
     if present(scenario.robots).unchanged is not None:
-        yield from fetch_rows(scenario, _delivery_rates(scenario), obsolescence)
+        found = changes_found(scenario, obsolescence)
+        yield from fetch_rows(scenario, _delivery_rates(scenario), found)
 
 
 def _delivery_rates(scenario: Scenario) -> Array:

@@ -26,7 +26,7 @@ def next_page(pages: Pages) -> int:
 
 
 @inner
-def deliver_copy(world: World, change: Any, now: float, index: int, load: Any) -> None:
+def deliver_copy(world: World, change: Any, now: float, robot: int, index: int, load: Any) -> None:
     """Write the copy that a robot delivers into `load`: the content at this moment."""
     pages = world.pages
     if not pages.state.known:
@@ -34,7 +34,9 @@ def deliver_copy(world: World, change: Any, now: float, index: int, load: Any) -
     page = pages.page[index]
     page.deliveries += 1
     if len(pages.fetched) > 0:
-        pages.fetched[index].found += not is_unchanged(pages, now, index)
+        same = world.robots.same
+        unchanged = same[robot] if len(same) > 0 else is_unchanged(pages, now, index)
+        pages.fetched[index].found += not unchanged
     if page.next_change <= now:
         page.next_change = change_after(world.course, change, now, page.mean_change)
     load.page = index

@@ -157,7 +157,8 @@ class Robots(NamedTuple):
         switching and under a rule of level and phases (`by_phases`); `states_seen` of the
         environment and `phases_seen` of the service have a table each; `mode`, `phase` and time of
         the `next_event` of joint deliveries; `failing`: whether accesses may fail, with
-        `failure_probability` and `retries`.
+        `failure_probability` and `retries`; the `share_of_time` that an access to an unchanged page
+        takes.
     ends : Alarms
         When each robot delivers.
     idle : Alarms
@@ -167,6 +168,9 @@ class Robots(NamedTuple):
         Of each: the page of its access (`carried`; NONE where it waits for a host), how often it
         has failed with it (`failures`), its `place` in the order of activation, and its class
         (`group`).
+    same : ndarray of bool, shape (robots,)
+        Whether the page of the access is unchanged, as was decided when it started; no entries
+        where that is decided at its end.
     active_at : ndarray of int, shape (top + 1,)
         Robots that are heard at each level (joint deliveries: row of the mode).
     table : ndarray of int, shape (top + 1, order, service phases)
@@ -188,6 +192,7 @@ class Robots(NamedTuple):
     ends: Alarms
     idle: Alarms
     robot: Any
+    same: Any
     active_at: Any
     table: Any
     targets: Any

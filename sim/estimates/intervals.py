@@ -24,6 +24,7 @@ from scenarios.model import Never
 from scenarios.page_data import PageData, access_shares
 from scenarios.page_groups import QUANTILES, followed_pages, largest_in_groups
 from scenarios.rare import CLUSTERING, share_dispersion
+from sim.engine_inputs import share_of_time
 from sim.estimates.measures import packets_ended, pages_ended
 from sim.estimates.totals import Part, Totals, Values
 
@@ -236,7 +237,7 @@ def is_regular(scenario: Scenario) -> bool:
         return isinstance(traffic.gaps, Deterministic)
     robots, fleet = scenario.robots, scenario.model.fleet
     rule = scenario.activation
-    if robots is None or robots.host_spacing is not None:
+    if robots is None or robots.host_spacing is not None or share_of_time(scenario) < 1:
         return False
     if fleet is None or len(fleet.classes) != 1:
         return False

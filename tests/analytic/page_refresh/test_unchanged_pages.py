@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import gamma
 
 import sim
-from analytic import check_scenario, predict
+from analytic import check_scenario, course_of, optimize, predict
 from scenarios import Scenario, ScenarioError, scenario_from
 
 RATES = [0.3, 0.2, 0.1, 0.0]
@@ -94,7 +95,53 @@ def test_pages_that_fall_due_by_hand() -> None:
         assert found["unchanged_share", page] == pytest.approx(same, rel=1e-12)
 
 
-@pytest.mark.by_day(besides=("listed", "waiting"))
+SHORTER = {"bytes": SAME, "share_of_time": 0.25}
+KINDS["shorter"] = KINDS["never waiting"] | {"robots.unchanged": SHORTER}
+
+
+def test_shorter_accesses_by_hand() -> None:
+    """Cycle by cycle, with the law of the access integrated by a rule of many points."""
+    found = exact(pages(KINDS["shorter"]))
+    points = (np.arange(200_000) + 0.5) / 200_000
+    times = gamma.ppf(points, 2, scale=0.25)
+    busy = 0.0
+    for page, (mu, away) in enumerate(zip(RATES, DUE["intervals"], strict=True)):
+        same = math.exp(-mu * float(away))
+        cycle = float(away) + (0.25 * same + 1 - same) * 0.5
+        ends = float(away) + 0.25 * times
+        fresh = np.mean((1 - np.exp(-mu * ends)) / mu) if mu else np.mean(ends)
+        assert found["crawl_rate", page] == pytest.approx(1 / cycle, rel=1e-9)
+        assert found["unchanged_share", page] == pytest.approx(same, rel=1e-9)
+        stale = 1 - fresh / cycle if mu else 0.0
+        assert found["obsolescence_rate", page] == pytest.approx(stale, abs=1e-6)
+        fetched = (same * SAME + (1 - same) * SIZES[page]) / cycle
+        assert found["bytes_rate", page] == pytest.approx(fetched, rel=1e-9)
+        busy += 1 - float(away) / cycle
+    assert found["busy_robots", None] == pytest.approx(busy, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["listed", "drawn", "by deadline", "in step", "waiting"])
+def test_no_other_formula_knows_of_shorter_accesses(kind: str) -> None:
+    scenario = pages(KINDS[kind] | {"robots.unchanged": SHORTER})
+    predictions, others = predict(scenario)
+    assert predictions == []
+    assert any("share_of_time" in other.reason for other in others)
+    with pytest.raises(ScenarioError, match="accesses to unchanged pages are shorter"):
+        optimize(scenario.with_("robots.accessing", {"policy": "deadline"}), "frequencies")
+    courses = pages(KINDS[kind] | {"robots.unchanged": SHORTER, "run.observe": 1000.0})
+    assert not course_of(courses).course.columns
+
+
+def test_shorter_accesses_are_more() -> None:
+    """A robot that never rests: an access takes (1 - (1 - s) u) of its time in the mean."""
+    changes = KINDS["drawn"] | {"robots.unchanged": SHORTER}
+    results = sim.run(pages(changes))
+    share = results.find("unchanged_share", None).estimate
+    rate = sum(results.find("crawl_rate", page).estimate for page in range(4))
+    assert rate == pytest.approx(1 / (0.5 * (1 - 0.75 * share)), rel=0.02)
+
+
+@pytest.mark.by_day(besides=("listed", "waiting", "shorter"))
 @pytest.mark.parametrize("kind", KINDS)
 def test_simulations_agree(kind: str) -> None:
     """By `check` at its own level; it tells shares of single pages apart to some per cent."""
@@ -150,6 +197,14 @@ def test_nobody_counts_what_is_not_asked_for() -> None:
         ({"robots.unchanged": {"share_of_time": 0.0}}, "robots.unchanged.share_of_time"),
         ({"robots.unchanged": {"share_of_time": 1.5}}, "robots.unchanged.share_of_time"),
         ({"robots.unchanged": {"bytes": -1.0}}, "robots.unchanged.bytes"),
+        (
+            {
+                "robots.unchanged": {"share_of_time": 0.5},
+                "robots.access_time": None,
+                "robots.deliveries": {"independent": [{"poisson": {"rate": 1.0}}]},
+            },
+            "goes with access_time or classes",
+        ),
     ],
 )
 def test_refusals(changes: dict[str, Any], words: str) -> None:
