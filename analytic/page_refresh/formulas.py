@@ -222,7 +222,8 @@ def _counted_shares(sequence: Indices, accessed: AccessedPages) -> Array:
 
 def _crawling(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
-    return _crawling_at(realised_shares(accessed.policy, accessed.pages), scenario)
+    yield from _crawling_at(realised_shares(accessed.policy, accessed.pages), scenario)
+    yield from _fetched_before_buffer(scenario)
 
 
 def refresh_quantiles_asked(scenario: Scenario) -> str | None:
@@ -319,7 +320,8 @@ def _refresh_quantiles(scenario: Scenario) -> Values:
 
 def _crawling_in_window(scenario: Scenario) -> Values:
     shares = _counted_shares(slots_in_window(scenario), accessed_pages(scenario))
-    return _crawling_at(shares, scenario)
+    yield from _crawling_at(shares, scenario)
+    yield from _fetched_before_buffer(scenario)
 
 
 def _rates_at(shares: Array, scenario: Scenario) -> Array:
@@ -337,6 +339,22 @@ def _crawling_at(shares: Array, scenario: Scenario) -> Values:
     yield from page_rows(scenario, "crawl_rate", rates)
     known = (rates > 0) | (shares == 0)
     yield from page_rows(scenario, "crawl_frequency", np.where(known, shares, np.nan))
+
+
+def _fetched_before_buffer(scenario: Scenario) -> Values:
+    """What accesses fetch that go through a buffer: as much as without it, if robots never stop."""
+    if scenario.buffer is None or present(scenario.robots).unchanged is None:
+        return
+    bare = scenario.with_("buffer", None)
+    for formula in FORMULAS:
+        if formula.evaluate in _WITH_FETCHES and formula.reason_against(bare) is None:
+            values = formula.evaluate(bare)
+            yield from (each for each in values if each[0] in ("unchanged_share", "bytes_rate"))
+            return
+
+
+_WITH_FETCHES = (_one_robot, _several_robots, _failing)
+"""What says how many accesses find no change, where copies are searchable at once."""
 
 
 def some_access_fails(scenario: Scenario) -> str | None:

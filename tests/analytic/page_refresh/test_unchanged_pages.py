@@ -44,6 +44,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "robots.access_time": {"exponential": {"mean": 0.5}},
     },
     "committed": {"index": {"commit_interval": 1.0}},
+    "buffered": {"buffer": {"waiting_places": 1, "service": {"exponential": {"mean": 0.7}}}},
 }
 
 
@@ -141,7 +142,7 @@ def test_shorter_accesses_are_more() -> None:
     assert rate == pytest.approx(1 / (0.5 * (1 - 0.75 * share)), rel=0.02)
 
 
-@pytest.mark.by_day(besides=("listed", "waiting", "shorter"))
+@pytest.mark.by_day(besides=("listed", "waiting", "shorter", "buffered"))
 @pytest.mark.parametrize("kind", KINDS)
 def test_simulations_agree(kind: str) -> None:
     """By `check` at its own level; it tells shares of single pages apart to some per cent."""
