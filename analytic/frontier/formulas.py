@@ -595,8 +595,11 @@ FORMULAS: tuple[Formula, ...] = (
     _row(
         number="a robot for each page",
         quantity="obsolescence rates and accesses of pages that never wait for a robot",
-        latex=r"r_i=1-y_i\,\frac{1-e^{-\mu_iI_i}\,\mathbb{E}\,e^{-\mu_i\sigma X}}{\mu_i},\qquad "
-        r"\frac{1}{y_i}=I_i+\mathbb{E}X\left(1-(1-\sigma)\,e^{-\mu_iI_i}\right)",
+        latex=r"\begin{split}"
+        r"r_i&=1-\frac{1-e^{-\mu_iI_i}\,\mathbb{E}\,e^{-\mu_i\sigma X}}"
+        r"{\mu_i\,(I_i+\mathbb{E}X\,(1-(1-\sigma)\,e^{-\mu_iI_i}))}\\"
+        r"y_i&=\frac{1}{I_i+\mathbb{E}X\,(1-(1-\sigma)\,e^{-\mu_iI_i})}"
+        r"\end{split}",
         function=alone_obsolescence,
         conditions=(*_FALLING_DUE, robot_for_each, shorter_accesses_too),
         evaluate=_alone,
