@@ -252,6 +252,9 @@ def unspent(schedule: Schedule, form: str) -> str:
     if abs(spent / asked.budget - 1) <= _NEXT_TO_NOTHING:
         return ""
     why = "The tiers spend" if asked.tiers else f"Whole intervals for {form} spend"
+    planned = float(schedule.limits.spent(1 / schedule.intervals).sum()) + of_gone
+    if not asked.tiers and planned < asked.budget * (1 - _NEXT_TO_NOTHING):
+        why = "Within the limits of the hosts, where cheap pages come first, the plan spends"
     return f"{why} {schedule.limits.a_day(spent)} of {asked.in_words(asked.budget)} a day."
 
 

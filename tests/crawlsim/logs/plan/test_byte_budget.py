@@ -21,7 +21,7 @@ from crawlsim.logs.plan.planning import planned, stale_share
 from crawlsim.logs.plan.quantities import bytes_per_second
 from crawlsim.logs.plan.replay import Changes, changes_found
 from crawlsim.logs.plan.schedule import LogRequest, schedule_of
-from crawlsim.logs.plan.writing import intervals_in
+from crawlsim.logs.plan.writing import intervals_in, unspent
 from crawlsim.logs.read import VisitLog, read_logs
 from scenarios import ScenarioError
 from scenarios.arrays import Array
@@ -393,3 +393,19 @@ def test_the_how_to_shows_what_is_printed(
     (table,) = [each for each in page.read_text().split("```") if "\nplanned by visits" in each]
     for line in table.strip().splitlines():
         assert " ".join(line.split()) in printed
+
+
+def test_what_hosts_leave_of_the_bytes_is_said() -> None:
+    """All hosts at their limit of visits: the limits are kept, and less is spent."""
+    log, _, sizes = site(80)
+    free = schedule_of(log, LogRequest(0.0, bytes=budget_of(log, sizes, 8e3)))
+    spacing = 7 / (0.5 * (1 / free.intervals).sum())
+    asked = LogRequest(0.0, bytes=budget_of(log, sizes, 8e3), host_spacing=spacing)
+    plan = schedule_of(log, asked)
+    of_hosts = np.bincount(plan.limits.host, 1 / plan.intervals)
+    assert (of_hosts * spacing <= 1 + 1e-9).all()
+    said = unspent(plan, "csv")
+    assert plan.bytes_of_pages is not None
+    assert plan.bytes_of_pages.sum() < 0.99 * asked.budget
+    assert said.startswith("Within the limits of the hosts, where cheap pages come first")
+    assert said.endswith("kB of 640 kB a day.")
