@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from crawlsim.logs.fit import Fit, Trace
     from crawlsim.logs.fit.trace import Kind
     from crawlsim.logs.plan import Schedule
+    from crawlsim.logs.plan.byte_budget import ByteBudget
     from crawlsim.logs.read import ChangeLog, SignalLog, VisitLog
     from crawlsim.pictures import Sweep
     from sim.sweep import Cell
@@ -751,8 +752,11 @@ def _signals(given: SignalLog | str | Path | Sequence[str | Path], pages: str) -
 @checked
 def schedule(
     logs: str | Path | Sequence[str | Path] | VisitLog | ChangeLog,
-    visits: str,
+    visits: str | None = None,
     *,
+    budget: str | None = None,
+    sizes: Mapping[str, float] | None = None,
+    unchanged_bytes: float | None = None,
     shortest: str | None = None,
     longest: str | None = None,
     host_spacing: str | None = None,
@@ -783,8 +787,14 @@ def schedule(
     ----------
     logs : path, sequence of paths, VisitLog or ChangeLog
         Files of one history, in any of the formats of docs/crawl-logs.md.
-    visits : str
+    visits : str, optional
         Number of visits per unit of time, such as ``"5000/day"``.
+    budget : str, optional
+        In place of `visits` bytes per unit of time, such as ``"40GB/day"``.
+    sizes : mapping str -> float, optional
+        Bytes of URLs; default what the log says.
+    unchanged_bytes : float, optional
+        Bytes of a visit of a page that has not changed since the last one; default 300.
     shortest, longest : str, optional
         Time between two visits of a page, such as ``"1h"`` or ``"20d"``.
     host_spacing : str, optional
@@ -848,7 +858,7 @@ def schedule(
     from crawlsim.logs.plan.by_signals import refuse_beside_signals
     from crawlsim.logs.plan.hours import active_hours
     from crawlsim.logs.plan.quantities import duration, instant, visits_per_second
-    from crawlsim.logs.plan.tables import of_site_keys
+    from crawlsim.logs.plan.tables import of_site_keys, under_site_keys
     from crawlsim.logs.plan.writing import (
         FORMATS,
         WITH_SIGNALS,
@@ -871,8 +881,9 @@ def schedule(
     )
     if tiers and shortest is None and longest is None:
         limits = (0.0, np.inf)
+    of_bytes = _byte_budget(visits, budget, sizes, unchanged_bytes)
     asked = LogRequest(
-        visits=visits_per_second(visits),
+        visits=0.0 if visits is None else visits_per_second(visits),
         shortest=limits[0],
         longest=limits[1],
         host_spacing=0.0 if host_spacing is None else duration(host_spacing, "--host-spacing"),
@@ -895,6 +906,7 @@ def schedule(
         recheck=_recheck(recheck),
         newborn=None if newborn is None else newborn_for(newborn, out_format),
         hours=None if active is None else active_hours(active),
+        bytes=of_bytes,
     )
     heard = None
     if signals is not None:
@@ -910,8 +922,39 @@ def schedule(
         logs = read_logs(paths, form=form, kind=kind, pages=pages)
     if weights is not None and pages == "site-key":
         asked = replace(asked, weights=of_site_keys(weights, logs.urls.tolist()))
+    if sizes is not None and of_bytes is not None and pages == "site-key":
+        of_pages = under_site_keys(sizes, logs.urls.tolist())
+        asked = replace(asked, bytes=replace(of_bytes, sizes=of_pages))
     made = schedule_of(logs, asked)
     return made if heard is None else with_signals(made, heard, backtest=backtest)
+
+
+def _byte_budget(
+    visits: str | None,
+    budget: str | None,
+    sizes: Mapping[str, float] | None,
+    unchanged: float | None,
+) -> ByteBudget | None:
+    """The budget of bytes; None where it is one of visits."""
+    from crawlsim.logs.plan.byte_budget import UNCHANGED, ByteBudget
+    from crawlsim.logs.plan.quantities import bytes_per_second
+
+    if budget is None:
+        if visits is None:
+            allowed = "a budget is needed: --visits 5000/day, or --budget 40GB/day in bytes"
+            raise ScenarioError("--visits", MISSING, allowed)
+        for option, given in (("--sizes", sizes), ("--unchanged-bytes", unchanged)):
+            if given is not None:
+                allowed = "goes with --budget, in bytes; a budget of visits asks for no sizes"
+                raise ScenarioError(option, MISSING, allowed)
+        return None
+    if visits is not None:
+        raise ScenarioError("--budget", budget, "does not go with --visits: a plan has one budget")
+    if unchanged is not None and not (np.isfinite(unchanged) and unchanged > 0):
+        raise ScenarioError("--unchanged-bytes", unchanged, "must be a number above 0")
+    return ByteBudget(
+        bytes_per_second(budget), sizes, UNCHANGED if unchanged is None else unchanged
+    )
 
 
 def _recheck(text: str | None) -> float:

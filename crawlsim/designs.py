@@ -36,6 +36,7 @@ BETTER = {
     "index_age": -1,
     "time_to_refresh": -1,
     "stale_answer_probability": -1,
+    "bytes_rate": -1,
     "frontier_delay": -1,
     "catch_up_time": -1,
     "fresh_share": 1,

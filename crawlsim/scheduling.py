@@ -1,6 +1,7 @@
 """From logs to schedules: the names of `crawlsim.logs` for programs of users."""
 
 from crawlsim.logs.plan import (
+    ByteBudget,
     LogRequest,
     Schedule,
     schedule_of,
@@ -12,6 +13,7 @@ from crawlsim.logs.read import ChangeLog, SignalLog, VisitLog, read_logs, read_s
 
 __all__ = [
     "Asked",
+    "ByteBudget",
     "ChangeLog",
     "LogRequest",
     "Schedule",

@@ -208,6 +208,19 @@ def _spacing_fits(scenario: System) -> None:
         check_length(key, given, pages.host_count, "host")
 
 
+def _unchanged_fits(scenario: System) -> None:
+    """Whether a page has changed is known of pages that are there from the start."""
+    robots = scenario.robots
+    if robots is None or robots.unchanged is None:
+        return
+    if scenario.pages is None:
+        raise refused("needs [pages]", key="robots.unchanged")
+    if robots.unchanged.shortens and robots.deliveries is not None:
+        allowed = "goes with access_time or classes, not with deliveries"
+        share = robots.unchanged.share_of_time
+        raise refused(allowed, key="robots.unchanged.share_of_time", value=share)
+
+
 def _frontier_fits(scenario: System) -> None:
     """Robots that rest while no page is due are switched by the level, not one at a time."""
     rule = scenario.activation
@@ -519,6 +532,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _signals_fit,
     _spacing_fits,
     _frontier_fits,
+    _unchanged_fits,
     _change_rate_needs_changes,
     _clients_need_weights,
     _pages_have_service_times,

@@ -239,6 +239,21 @@ _ALL = (
         page_sums=lambda s: s.crawl_frequencies,
     ),
     _row(
+        "unchanged_share",
+        "share of the accesses that find their page as it was at the last one",
+        subject="page",
+        page_sums=lambda s: s.unchanged_shares,
+        pages=lambda p: 1.0 - p.found / p.deliveries if p.found.shape[1] else None,
+    ),
+    _row(
+        "bytes_rate",
+        "bytes fetched per unit time; of a group those of all its pages",
+        subject="page",
+        unit="bytes/time",
+        page_sums=lambda s: s.bytes_rates,
+        pages=lambda p: p.bytes / p.window[:, None] if p.bytes.shape[1] else None,
+    ),
+    _row(
         "index_age",
         "time average of the age of the copy in the index; of a group the mean of its pages",
         subject="page",

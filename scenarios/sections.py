@@ -180,6 +180,18 @@ class Failure(Section):
     timeout: Positive | None = None
 
 
+class Unchanged(Section):
+    """Accesses to pages that have not changed since the last one: how much shorter, how large."""
+
+    share_of_time: Annotated[Number, Field(gt=0, le=1)] = 1.0
+    bytes: NonNegative = 300.0
+
+    @property
+    def shortens(self) -> bool:
+        """Whether they are shorter, which is decided when they start."""
+        return self.share_of_time < 1
+
+
 Name = Annotated[
     str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]+$", max_length=_LONGEST)
 ]
@@ -213,6 +225,7 @@ class Robots(Section):
     accessing: Accessing | None = None
     host_spacing: Annotated[NonNegative | tuple[NonNegative, ...], ByType()] | None = None
     failure: Failure | None = None
+    unchanged: Unchanged | None = None
     environment: Environment | None = None
 
     @model_validator(mode="after")

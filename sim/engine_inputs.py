@@ -281,6 +281,17 @@ def keeps_refresh_times(scenario: Scenario) -> bool:
     return scenario.model.pages is not None and bool(scenario.model.pages.refresh_quantiles)
 
 
+def counts_found(scenario: Scenario) -> bool:
+    """Whether it is counted which accesses are to a page that has changed since the last one."""
+    return present(scenario.robots).unchanged is not None
+
+
+def share_of_time(scenario: Scenario) -> float:
+    """What an access to an unchanged page takes of its length."""
+    unchanged = scenario.robots.unchanged if scenario.robots else None
+    return 1.0 if unchanged is None else unchanged.share_of_time
+
+
 def keeps_delays(scenario: Scenario) -> bool:
     """Whether the delays of accesses are kept, since quantiles of them are asked for."""
     return bool(present(scenario.model.frontier).policy.delay_quantiles)
@@ -509,6 +520,8 @@ def exponential_delivery(scenario: Scenario) -> float | None:
 
     None where access times are not, their speed varies, or a robot may wait for a host.
     """
+    if share_of_time(scenario) < 1:
+        return None
     fleet = scenario.model.fleet
     if fleet is None or len(fleet.classes) != 1 or robots_may_wait(scenario):
         return None

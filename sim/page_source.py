@@ -95,8 +95,8 @@ class PageSource(Protocol):
     def next_page(self, now: float) -> int:
         """The page of the access that starts now."""
 
-    def deliver(self, now: float, page: int) -> Load:
-        """What the access brings when it ends."""
+    def deliver(self, now: float, page: int, same: bool | None = None) -> Load:
+        """What the access brings when it ends; `same`: as it was decided when it started."""
 
     def give_up(self, now: float, page: int) -> None:
         """The last access of a page failed, and its robot goes on to another one."""
@@ -109,7 +109,7 @@ class AnonymousPages:
         """No page in particular."""
         return -1
 
-    def deliver(self, now: float, page: int) -> Load:  # noqa: ARG002  # same call for all sources
+    def deliver(self, now: float, page: int, same: bool | None = None) -> Load:  # noqa: ARG002  # same call for all sources
         """A page without identity."""
         return None
 
@@ -135,9 +135,9 @@ class ChosenPages:
         """The page of the access that starts now."""
         return self._next()
 
-    def deliver(self, now: float, page: int) -> Load:
+    def deliver(self, now: float, page: int, same: bool | None = None) -> Load:
         """The content of the page at this moment."""
-        return self._pages.deliver(now, page)
+        return self._pages.deliver(now, page, same)
 
     def give_up(self, now: float, page: int) -> None:
         """Nothing: the sequence goes on."""

@@ -121,6 +121,7 @@ def _estimates(
         are_drawn(scenario),
     )
     samples = {name: np.maximum(sample, totals.count) for name, sample in samples.items()}
+    samples["unchanged_share"] = samples["obsolescence_rate"]
     if not is_regular(scenario):
         samples["crawl_rate"] = totals.own["window"].sum()
     columns: dict[str, Array] = {}
@@ -131,7 +132,10 @@ def _estimates(
                 continue
             with np.errstate(divide="ignore", invalid="ignore"):
                 values = measure.values[part]
-                (estimate,) = values(single_pages(together, part))
+                found = values(single_pages(together, part))
+                if found is None:  # nobody asks for it
+                    continue
+                (estimate,) = found
                 error = jackknife_error(values(single_pages(left_out, part)))
             if measure.name in without_variance(scenario):
                 error = np.full_like(error, np.nan)

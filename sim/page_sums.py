@@ -16,6 +16,7 @@ import numpy as np
 
 from scenarios import Scenario
 from scenarios.arrays import Array
+from scenarios.model import present
 from scenarios.page_data import PageData
 from scenarios.page_groups import SHARES, blocks_of, followed_pages, groupings, only_sums
 from sim.tally import PagesTally, PageSumsTally, Tally
@@ -31,7 +32,7 @@ def with_page_sums(tally: Tally, scenario: Scenario) -> Tally:
     """
     if tally.pages is None or tally.page_sums is not None or scenario.model.pages is None:
         return tally
-    pages = tally.pages
+    pages = with_bytes(tally.pages, scenario)
     ages = np.zeros(0) if tally.ages is None else tally.ages.age_time
     weights = scenario.model.pages.weights
     whole = {
@@ -39,13 +40,30 @@ def with_page_sums(tally: Tally, scenario: Scenario) -> Tally:
         "weighted_stale_time": weighted_sum(pages.stale_time, weights),
         "refreshes": int(pages.refreshes.sum()),
         "refresh_time": _sum(pages.refresh_time),
+        "found": int(pages.found.sum()),
+        "bytes": _sum(pages.bytes),
         "unsettled": 0.0,
     }
     none = dict.fromkeys((each.name for each in fields(PageSumsTally)), np.zeros(0))
     sums: dict[str, Any] = none | whole
     if only_sums(scenario):
         sums |= _of_many(pages, ages, scenario.model.pages, tally.window)
-    return replace(tally, page_sums=PageSumsTally(**sums))
+    return replace(tally, pages=pages, page_sums=PageSumsTally(**sums))
+
+
+def with_bytes(pages: PagesTally, scenario: Scenario) -> PagesTally:
+    """The same tally with the bytes that were fetched, where the scenario says how many are.
+
+    Parameters
+    ----------
+    pages : PagesTally
+    scenario : Scenario
+    """
+    unchanged, section = present(scenario.robots).unchanged, present(scenario.model.pages)
+    if unchanged is None or section.section.sizes is None:
+        return pages
+    same = pages.deliveries - pages.found
+    return replace(pages, bytes=unchanged.bytes * same + section.sizes * pages.found)
 
 
 def without_pages(tally: Tally) -> Tally:
@@ -57,11 +75,16 @@ _COUNTED = ("deliveries", "stale_time", "refreshes", "refresh_time")
 """What is summed of every page: attributes of a `PagesTally`."""
 
 
+_ASKED = ("found", "bytes")
+"""The same, where somebody asks for it."""
+
+
 def _of_many(pages: PagesTally, ages: Array, section: PageData, window: float) -> dict[str, Any]:
     """Groups, single pages, quantiles over all; of ages where there are any."""
     weights = section.weights
     unsettled = _unsettled(pages, section, window)
     counted = {name: getattr(pages, name) for name in _COUNTED}
+    counted |= {name: values for name in _ASKED if len(values := getattr(pages, name))}
     if len(ages):
         counted["age_time"] = ages
     followed = list(followed_pages(section))

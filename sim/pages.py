@@ -56,6 +56,8 @@ class Pages:
         Makes a counter of the times until changes can be searched, where quantiles are asked for.
     by_page : bool
         Whether that has a row for each page.
+    counts_found : bool
+        Whether it counts which deliveries were of a page that had changed.
     signalled : sequence of float, optional
         Of each page the next change that has a signal, kept up by others; all others are drawn
         here, at the `change_rates`.
@@ -69,11 +71,13 @@ class Pages:
         next_commit: Callable[[float], float] | None = None,
         counter_of_times: Callable[[], TimeCounter] | None = None,
         by_page: bool = True,
+        counts_found: bool = False,
         signalled: Sequence[float] | None = None,
     ) -> None:
         self._signalled = signalled
         self._counter_of_times = counter_of_times
         self._by_page = by_page
+        self._counts_found = counts_found
         self._next_commit = next_commit
         self._uncommitted: dict[int, tuple[float, Copy]] = {}
         self._end = end
@@ -83,6 +87,7 @@ class Pages:
         self._stale_from = [self._first_change(page) for page in range(len(self._means))]
         self._unseen_from = list(self._stale_from)
         self._newest = [-1] * len(self._means)
+        self._fetched_until = list(self._stale_from)
         self._delivered = [0.0] * len(self._means)
         self._copies = 0
         self.change_drawn: Callable[[int, float], None] | None = None
@@ -95,16 +100,26 @@ class Pages:
             return math.inf
         return self._end(now, rules.draw_exponential(self._stream, mean))
 
-    def deliver(self, now: float, page: int) -> Copy:
-        """The copy that a robot brings: the content at this moment."""
+    def deliver(self, now: float, page: int, same: bool | None = None) -> Copy:
+        """The copy that a robot brings: the content at this moment.
+
+        Whether it is the `same` as before may have been decided when the access started.
+        """
         self._deliveries[page] += 1
+        if not (self.is_unchanged(now, page) if same is None else same):
+            self._found[page] += 1
         if self._next_change[page] <= now:
             self._next_change[page] = self._after(now, page)
             if self.change_drawn:
                 self.change_drawn(page, self._next_change[page])
         number = self._copies
         self._copies = number + 1
-        return Copy(page, number, self._first_change(page), now)
+        self._fetched_until[page] = self._first_change(page)
+        return Copy(page, number, self._fetched_until[page], now)
+
+    def is_unchanged(self, now: float, page: int) -> bool:
+        """Whether a page is as it was at its last delivery, at time 0 before the first."""
+        return self._fetched_until[page] > now
 
     def _first_change(self, page: int) -> float:
         """When a page changes next, with a signal or without."""
@@ -167,6 +182,7 @@ class Pages:
     def _start_counting(self, now: float) -> None:
         self._window_start = now
         self._deliveries = [0] * len(self._means)
+        self._found = [0] * len(self._means)
         self._stale_time = [0.0] * len(self._means)
         self._refreshes = [0] * len(self._means)
         self._refresh_time = [0.0] * len(self._means)
@@ -194,12 +210,9 @@ class Pages:
         self._commit_all(now)
         for page in range(len(self._means)):
             self._close(now, page)
-        return PagesTally(
-            *map(
-                np.array,
-                (self._deliveries, self._stale_time, self._refreshes, self._refresh_time),
-            )
-        )
+        counted = (self._deliveries, self._stale_time, self._refreshes, self._refresh_time)
+        found = self._found if self._counts_found else np.zeros(0, np.int64)
+        return PagesTally(*map(np.array, (*counted, found)))
 
     def refresh_times(self) -> TimesTally | None:
         """How long changes had to wait that became searchable since the end of the warm-up."""

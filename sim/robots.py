@@ -19,8 +19,48 @@ from sim.frontier import Frontier
 from sim.host_spacing import HostSpacing
 from sim.page_source import PageSource
 
-End = Callable[[float], float]
-"""From the time at which an access starts to the time at which it ends."""
+
+class AccessEnd:
+    """When the accesses of a robot end.
+
+    Parameters
+    ----------
+    end : callable
+        When what takes a time from now on ends.
+    draw : callable
+        The length of an access.
+    is_unchanged : callable, optional
+        Whether a page is unchanged when an access to it starts, which then takes only a share of
+        its length; None: all take all of it.
+    share : float
+
+    Attributes
+    ----------
+    same : bool or None
+        What was decided of the page of the last access; None where accesses decide it at their end.
+    """
+
+    def __init__(
+        self,
+        end: Callable[[float, float], float],
+        draw: Callable[[], float],
+        is_unchanged: Callable[[float, int], bool] | None = None,
+        share: float = 1.0,
+    ) -> None:
+        self._end = end
+        self._draw = draw
+        self._is_unchanged = is_unchanged
+        self._share = share
+        self.same: bool | None = None
+
+    def __call__(self, now: float, page: int) -> float:
+        """When an access to a page ends that starts now."""
+        length = self._draw()
+        if self._is_unchanged is not None:
+            self.same = self._is_unchanged(now, page)
+            length = rules.length_of_access(length, self._share, self.same)
+        return self._end(now, length)
+
 
 _DELIVERY = rules.tie_order(rules.DELIVERY, 0)
 _FALLS_DUE = rules.tie_order(rules.FALLS_DUE, 0)
@@ -111,7 +151,7 @@ class _Accessing(_Ruled):
         clock: Clock,
         buffer: Target,
         rule: ActiveRobots,
-        access_ends: Mapping[int, End],
+        access_ends: Mapping[int, AccessEnd],
         source: PageSource,
     ) -> None:
         super().__init__(clock, buffer, rule)
@@ -140,7 +180,7 @@ class FreeRobots(_Accessing):
         buffer: Target,
         rule: ActiveRobots,
         places: Mapping[int, int],
-        access_ends: Mapping[int, End],
+        access_ends: Mapping[int, AccessEnd],
         source: PageSource,
         failures: Failures | None = None,
     ) -> None:
@@ -153,7 +193,7 @@ class FreeRobots(_Accessing):
         for robot, access_end in self._access_ends.items():
             self._carried[robot] = self._source.next_page(0.0)
             end = Alarm(self._clock, self._arrive, robot)
-            self._clock.at(access_end(0.0), _DELIVERY + robot, end)
+            self._clock.at(access_end(0.0, self._carried[robot]), _DELIVERY + robot, end)
 
     def _arrive(self, alarm: Alarm) -> None:
         robot = alarm.index
@@ -163,11 +203,13 @@ class FreeRobots(_Accessing):
         if another is not None:
             self._carried[robot] = another
         elif rules.is_heard(self._places[robot], self.active):
-            self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+            load = self._source.deliver(now, page, self._access_ends[robot].same)
+            self._buffer.deliver(now, (load,), robot)
             self._carried[robot] = self._source.next_page(now)
             if self._failures:
                 self._failures.delivered(robot)
-        self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, alarm)
+        end = self._access_ends[robot](now, self._carried[robot])
+        self._clock.at(end, _DELIVERY + robot, alarm)
 
 
 class StartedRobots(_Accessing):
@@ -192,7 +234,7 @@ class StartedRobots(_Accessing):
         buffer: Buffer,
         rule: ActiveRobots,
         places: Mapping[int, int],
-        access_ends: Mapping[int, End],
+        access_ends: Mapping[int, AccessEnd],
         source: PageSource,
         start_ups: Mapping[int, Callable[[], float]],
         failures: Failures | None = None,
@@ -234,7 +276,7 @@ class StartedRobots(_Accessing):
 
     def _begin(self, now: float, robot: int, page: int) -> None:
         self._carried[robot] = page
-        self._await(robot, self._access_ends[robot](now))
+        self._await(robot, self._access_ends[robot](now, page))
 
     def _await(self, robot: int, time: float) -> None:
         alarm = self._awaited[robot] = Alarm(self._clock, self._arrive, robot)
@@ -252,7 +294,8 @@ class StartedRobots(_Accessing):
             return
         else:
             del self._awaited[robot]
-            self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+            load = self._source.deliver(now, page, self._access_ends[robot].same)
+            self._buffer.deliver(now, (load,), robot)
             if self._failures:
                 self._failures.delivered(robot)
         if rules.is_heard(self._places[robot], self._on):
@@ -292,7 +335,7 @@ class SwitchedRobots:
         clock: Clock,
         buffer: Buffer,
         targets: Sequence[Sequence[int]],
-        access_ends: Mapping[int, End],
+        access_ends: Mapping[int, AccessEnd],
         row_of_targets: Callable[[float, int], int],
         source: PageSource,
         log_event: LogEvent | None = None,
@@ -324,7 +367,8 @@ class SwitchedRobots:
 
     def _begin_access(self, now: float, robot: int, page: int) -> None:
         self._carried[robot] = page
-        self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, self._alarms[robot])
+        end = self._access_ends[robot](now, page)
+        self._clock.at(end, _DELIVERY + robot, self._alarms[robot])
 
     def _count(self, now: float, step: int, robot: int) -> None:
         """Close the integrals of the active robots, then change their number by a robot's."""
@@ -350,7 +394,8 @@ class SwitchedRobots:
             return
         self._rest(robot)
         self._count(now, -1, robot)
-        self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+        load = self._source.deliver(now, page, self._access_ends[robot].same)
+        self._buffer.deliver(now, (load,), robot)
         if self._failures:
             self._failures.delivered(robot)
         self._reconsider(now)
@@ -447,7 +492,7 @@ class PoliteRobots(_Accessing):
         clock: Clock,
         buffer: Target,
         rule: ActiveRobots,
-        access_ends: Mapping[int, End],
+        access_ends: Mapping[int, AccessEnd],
         source: PageSource,
         spacing: HostSpacing,
         log_event: LogEvent | None = None,
@@ -466,14 +511,15 @@ class PoliteRobots(_Accessing):
         now = alarm.time
         page = self._carried[robot]
         if page >= 0:
-            self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+            load = self._source.deliver(now, page, self._access_ends[robot].same)
+            self._buffer.deliver(now, (load,), robot)
         page = self._carried[robot] = self._spacing.next_page(now)
         if page < 0:
             self._clock.at(self._spacing.next_release, _DELIVERY + robot, alarm)
             return
         if self._log_event:
             self._log_event(now, "access", robot, page)
-        self._clock.at(self._access_ends[robot](now), _DELIVERY + robot, alarm)
+        self._clock.at(self._access_ends[robot](now, page), _DELIVERY + robot, alarm)
 
 
 class DueRobots(_Accessing):
@@ -503,7 +549,7 @@ class DueRobots(_Accessing):
         buffer: Target,
         rule: ActiveRobots,
         places: Mapping[int, int],
-        access_ends: Mapping[int, End],
+        access_ends: Mapping[int, AccessEnd],
         source: PageSource,
         frontier: Frontier,
         given: DueRules,
@@ -572,7 +618,7 @@ class DueRobots(_Accessing):
         self._began[robot] = now
         if self._log_event:
             self._log_event(now, "access", robot, page)
-        end, latest = self._access_ends[robot](now), now + self._given.timeout
+        end, latest = self._access_ends[robot](now, page), now + self._given.timeout
         self._timed_out[robot] = end > latest
         self._clock.at(min(end, latest), _DELIVERY + robot, self._alarms[robot])
         release = self.frontier.release_of(page)
@@ -591,7 +637,8 @@ class DueRobots(_Accessing):
         else:
             self._pause[page] = 0.0
             self._delivering = True
-            self._buffer.deliver(now, (self._source.deliver(now, page),), robot)
+            load = self._source.deliver(now, page, self._access_ends[robot].same)
+            self._buffer.deliver(now, (load,), robot)
             self._delivering = False
         self._end(now, robot)
         heappush(self._idle, (self._places[robot], robot))

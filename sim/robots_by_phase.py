@@ -12,7 +12,7 @@ from sim.clock import Clock
 from sim.draws import TrackedService
 from sim.failures import Failures
 from sim.page_source import PageSource
-from sim.robots import End, FreeRobots, JointRobots
+from sim.robots import AccessEnd, FreeRobots, JointRobots
 
 Table = Sequence[Sequence[Sequence[int]]]
 """Robots by level, arrival phase and service phase; level 0 has one service phase."""
@@ -59,7 +59,7 @@ class FreeRobotsByPhase(FreeRobots):
         state: QueueState,
         table: Table,
         places: Mapping[int, int],
-        access_ends: Mapping[int, End],
+        access_ends: Mapping[int, AccessEnd],
         source: PageSource,
         failures: Failures | None = None,
     ) -> None:

@@ -170,6 +170,11 @@ def place_of(active: Sequence[int], steps: Sequence[int]) -> int:
     return place
 
 
+def length_of_access(length: float, share: float, unchanged: bool) -> float:
+    """How long an access takes, of which a share is enough where the page is unchanged."""
+    return length * share if unchanged else length
+
+
 def fails(probability: float, uniform: float) -> bool:
     """Whether an access fails."""
     return uniform < probability

@@ -28,6 +28,7 @@ from sim.draws import TrackedService, sampler
 from sim.engine_inputs import (
     begin_of_ages,
     buffer_flags,
+    counts_found,
     due_after,
     due_rules,
     end_of_run,
@@ -49,6 +50,7 @@ from sim.engine_inputs import (
     robots_at_levels,
     robots_when_empty,
     service_by_phase,
+    share_of_time,
     silent_rates,
     told_apart,
     top_level,
@@ -62,6 +64,7 @@ from sim.law_counter import LawCounter
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
 from sim.pages import DirectIndex, Load, PageChanges, Pages
 from sim.robots import (
+    AccessEnd,
     ChosenRobots,
     DueRobots,
     FreeRobots,
@@ -250,6 +253,7 @@ class SearchEngine:
             self._commits(),
             counter,
             not only_sums(self._scenario),
+            counts_found(self._scenario),
             self._signals.next_changes if self._signals else None,
         )
 
@@ -428,7 +432,7 @@ class SearchEngine:
     def _due_fleet(
         self,
         active: ActiveRobots,
-        times: dict[int, Callable[[float], float]],
+        times: dict[int, AccessEnd],
         section: PageData,
         source: PageSource,
     ) -> Robots:
@@ -525,10 +529,12 @@ class SearchEngine:
             self._ends["robot_speed"],
         )
 
-    def _access_ends(self) -> dict[int, Callable[[float], float]]:
+    def _access_ends(self) -> dict[int, AccessEnd]:
         end = self._ends["robot_speed"]
+        share = share_of_time(self._scenario)
+        shorter = self._pages.is_unchanged if self._pages is not None and share < 1 else None
         return {
-            robot: _drawn_end(end, sampler(law, self._stream("access", robot)))
+            robot: AccessEnd(end, sampler(law, self._stream("access", robot)), shorter, share)
             for law, robots in laws_of_robots(self._scenario, places_of_robots(self._scenario))
             for robot in robots
         }

@@ -121,10 +121,10 @@ class MostValuable:
         """The page of the access that starts now."""
         return int(take_most_valuable(self._values, now))
 
-    def deliver(self, now: float, page: int) -> Load:
+    def deliver(self, now: float, page: int, same: bool | None = None) -> Load:
         """The content of the page at this moment."""
         end_access_of(self._values, page, now)
-        return self._pages.deliver(now, page)
+        return self._pages.deliver(now, page, same)
 
     def give_up(self, now: float, page: int) -> None:
         """The last access of a page failed; as after others its age counts from now on."""
@@ -153,10 +153,10 @@ class SignalledFirst(ChosenPages):
         self._taken.add(page)
         return page
 
-    def deliver(self, now: float, page: int) -> Load:
+    def deliver(self, now: float, page: int, same: bool | None = None) -> Load:
         """The content of the page at this moment; what was heard of it is forgotten."""
         self.give_up(now, page)
-        return super().deliver(now, page)
+        return super().deliver(now, page, same)
 
     def give_up(self, now: float, page: int) -> None:  # noqa: ARG002  # same call for all sources
         """No robot is at the page any more."""

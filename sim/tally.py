@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any
 
@@ -120,12 +120,18 @@ class PagesTally(_Arrays):
         How often a change became searchable that had made the searchable copy out of date.
     refresh_time : ndarray of float, shape (pages,)
         How long after these changes that was, summed.
+    found : ndarray of int, shape (pages,)
+        Deliveries of a page that had changed since the one before; no entries where nobody asks.
+    bytes : ndarray of float, shape (pages,)
+        Fetched by the deliveries; no entries where sizes are unknown.
     """
 
     deliveries: NDArray[np.integer[Any]]
     stale_time: NDArray[np.floating[Any]]
     refreshes: NDArray[np.integer[Any]]
     refresh_time: NDArray[np.floating[Any]]
+    found: NDArray[np.integer[Any]] = field(default_factory=lambda: np.zeros(0, np.int64))
+    bytes: NDArray[np.floating[Any]] = field(default_factory=lambda: np.zeros(0))
 
     def check(self, window: float, horizon: float) -> None:
         """Raise `ConservationError` if a page was stale for less than nothing or too long."""
@@ -133,6 +139,9 @@ class PagesTally(_Arrays):
         require(self.stale_time.min() >= 0, "a page was stale for a negative time")
         require(self.stale_time.max() <= longest, "a page was stale for longer than the window")
         require(self.refresh_time.min() >= 0, "a change was searchable before it was made")
+        if len(self.found):
+            possible = (self.found >= 0) & (self.found <= self.deliveries)
+            require(bool(possible.all()), "more accesses found a change than were made")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,11 +173,13 @@ class PageSumsTally(_Arrays):
         Deliveries of all pages.
     weighted_stale_time : float
         Weight × time out of date, summed over the pages.
+    found, bytes : int, float
+        Deliveries of pages that had changed, and what was fetched; of all pages.
     refreshes, refresh_time : int, float
         Those of all pages.
     group_deliveries, group_stale_time, group_weighted, group_age_time : ndarray, shape (groups,)
         Sums over the pages of each group of `scenarios.page_groups`.
-    group_refreshes, group_refresh_time : ndarray, shape (groups,)
+    group_refreshes, group_refresh_time, group_found, group_bytes : ndarray, shape (groups,)
         Likewise.
     unsettled : float
         Weight / (deliveries + expected changes), summed: what the ends of the window may shift.
@@ -177,7 +188,7 @@ class PageSumsTally(_Arrays):
     group_age_unsettled : ndarray, shape (groups,)
         Age / deliveries, summed.
     followed_deliveries, followed_stale_time, followed_age_time : ndarray, shape (followed,)
-    followed_refreshes, followed_refresh_time : ndarray, shape (followed,)
+    followed_refreshes, followed_refresh_time, followed_found, followed_bytes : ndarray
         Those of the pages that are followed by themselves.
     delivery_quantiles, stale_quantiles, age_quantiles : ndarray, shape (shares,)
         Deliveries, and times, that so large a share of the pages does not exceed.
@@ -190,11 +201,15 @@ class PageSumsTally(_Arrays):
     refreshes: int
     refresh_time: float
     unsettled: float
+    found: int
+    bytes: float
     group_deliveries: NDArray[Any]
     group_stale_time: NDArray[Any]
     group_weighted: NDArray[Any]
     group_refreshes: NDArray[Any]
     group_refresh_time: NDArray[Any]
+    group_found: NDArray[Any]
+    group_bytes: NDArray[Any]
     group_unsettled: NDArray[Any]
     group_weighted_unsettled: NDArray[Any]
     group_age_time: NDArray[Any]
@@ -203,6 +218,8 @@ class PageSumsTally(_Arrays):
     followed_stale_time: NDArray[Any]
     followed_refreshes: NDArray[Any]
     followed_refresh_time: NDArray[Any]
+    followed_found: NDArray[Any]
+    followed_bytes: NDArray[Any]
     followed_age_time: NDArray[Any]
     delivery_quantiles: NDArray[Any]
     stale_quantiles: NDArray[Any]

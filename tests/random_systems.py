@@ -228,6 +228,10 @@ commits = st.fixed_dictionaries(
 )
 
 
+unchanged = st.sampled_from([{}, {"unchanged": {"bytes": 1.0}}])
+shorter = st.just({"unchanged": {"share_of_time": 0.3}})
+
+
 @st.composite
 def search_engines(draw: Any) -> Tables:
     """Pages, robots, activation, buffer and clients in any sensible subset."""
@@ -270,6 +274,7 @@ def search_engines(draw: Any) -> Tables:
             tables["clients"] = {"query_rate": draw(st.sampled_from([0.5, 5.0]))}
         tables |= draw(st.just({}) | st.fixed_dictionaries({"index": commits}))
         tables["pages"] |= draw(st.sampled_from([{}, {"refresh_quantiles": [0.5, 0.99]}]))
+        robots |= draw(unchanged if "deliveries" in robots else unchanged | shorter)
     if "access_time" in robots and "host_spacing" not in robots and draw(st.booleans()):
         robots["failure"] = {
             "probability": draw(st.sampled_from([0.0, 0.1, 0.6])),
@@ -370,6 +375,7 @@ def frontiers(draw: Any) -> Tables:
         "robots": fleet,
         "run": RUN | {"observe": 4.0},  # without a course there is other code: the library has it
     }
+    fleet |= draw(unchanged | shorter)
     if draw(st.booleans()):
         tables["pages"]["signals"] = draw(signals(pages))
         accesses["levels"] = accesses.pop("intervals")

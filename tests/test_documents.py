@@ -154,7 +154,8 @@ def test_the_commands_of_the_documents_run(
     for name in ("visits.csv", "docs/examples/visits.csv.gz"):
         Path(name).write_bytes(log)
     Path("docs/how-to").mkdir()
-    for file in ("pages.parquet", "classes.csv", "site-visits.csv.gz", "site-signals.csv.gz"):
+    site = ("site-visits.csv.gz", "site-signals.csv.gz", "site-sizes.csv")
+    for file in ("pages.parquet", "classes.csv", *site):
         for folder in ("", "docs/how-to"):
             Path(folder, file).write_bytes((ROOT / "docs/how-to" / file).read_bytes())
     Path("trace.csv").write_text("page,time\na,1\na,2\na,4\nb,1\nb,2.5\nb,5\n")

@@ -27,9 +27,16 @@ from analytic.frontier.closed_network import (
 )
 from analytic.index import page_conditions
 from analytic.index.conditions import every_access_delivers, hearing_nothing, no_host_spacing
-from analytic.index.formula import Formula, Values, dependent, premise, reason_against
+from analytic.index.formula import (
+    Formula,
+    Values,
+    dependent,
+    premise,
+    reason_against,
+    shorter_accesses_too,
+)
 from analytic.index.page_conditions import access_law, accessed_pages
-from analytic.index.page_rows import page_rows, quantile_rows
+from analytic.index.page_rows import changes_found, fetch_rows, page_rows, quantile_rows
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.phase_type import exponential_rate
 from analytic.machinery.refusal import NoAnswerError
@@ -141,26 +148,38 @@ def other_accesses(scenario: Scenario) -> str | None:
     return None if known else "the variance of access times is infinite"
 
 
-def alone_obsolescence(change_rates: ArrayLike, intervals: ArrayLike, law: Distribution) -> Array:
+def alone_obsolescence(
+    change_rates: ArrayLike, intervals: ArrayLike, law: Distribution, share: float = 1.0
+) -> Array:
     """Obsolescence rate of pages that each have a robot whenever they fall due.
 
-    ``1 - (1 - e^{-mu I} E e^{-mu X}) / (mu (I + E X))``, without cancellation.
+    ``1 - (1 - e^{-mu I} E e^{-mu s X}) / (mu (I + m))``, without cancellation, where an access
+    takes ``m = E X (1 - (1 - s) e^{-mu I})`` in the mean.
 
     Parameters
     ----------
     change_rates, intervals : array_like, shape (pages,)
     law : Distribution
         Of the access time X.
+    share : float
+        s, of X that is enough where the page is unchanged when its access starts.
 
     Returns
     -------
     ndarray, shape (pages,)
     """
     mu, away = np.asarray(change_rates, dtype=float), np.asarray(intervals, dtype=float)
-    cycles = mu * (away + mean_time(law))
-    missed = exc(mu * away + log_transform(law, mu)) + excess(law, mu)
+    cycles = mu * (away + lengths_alone(mu, away, law, share))
+    missed = exc(mu * away + log_transform(law, share * mu)) + excess(law, share * mu)
+    missed -= mu * mean_time(law) * (1.0 - share) * np.expm1(-mu * away)
     stale: Array = np.divide(missed, cycles, out=np.zeros_like(cycles), where=cycles > 0)
     return stale
+
+
+def lengths_alone(mu: Array, away: Array, law: Distribution, share: float) -> Array:
+    """Mean length of the accesses of each page: shorter where it is unchanged when they start."""
+    lengths: Array = mean_time(law) * (1.0 - (1.0 - share) * np.exp(-mu * away))
+    return lengths
 
 
 def closed_network_obsolescence(
@@ -271,10 +290,23 @@ def _due_pages(scenario: Scenario) -> tuple[Array, Array, Array]:
 def _alone(scenario: Scenario) -> Values:
     due, mu, away = _due_pages(scenario)
     law = present(access_law(scenario))
-    return rows_at_once(scenario, due, away, alone_obsolescence(mu, away, law))
+    unchanged = present(scenario.robots).unchanged
+    share = 1.0 if unchanged is None else unchanged.share_of_time
+    stale = alone_obsolescence(mu, away, law, share)
+    if share == 1:
+        return rows_at_once(scenario, due, away, stale)
+    lengths = lengths_alone(mu, away, law, share)
+    return rows_at_once(scenario, due, away, stale, lengths, np.exp(-mu * away))
 
 
-def rows_at_once(scenario: Scenario, due: Array, away: Array, stale: Array) -> Values:
+def rows_at_once(
+    scenario: Scenario,
+    due: Array,
+    away: Array,
+    stale: Array,
+    lengths: Array | None = None,
+    same: Array | None = None,
+) -> Values:
     """What pages have that never wait: how they are out of date, and delays of 0.
 
     Parameters
@@ -284,9 +316,17 @@ def rows_at_once(scenario: Scenario, due: Array, away: Array, stale: Array) -> V
         Which pages are ever due.
     away, stale : ndarray, shape (due pages,)
         Mean times from a delivery until a page is due, and obsolescence rates.
+    lengths : ndarray, shape (due pages,), optional
+        Mean lengths of accesses, where not all are alike.
+    same : ndarray, shape (due pages,), optional
+        Shares of accesses that find no change, where that is decided at their start.
     """
-    rates = 1.0 / (away + mean_time(present(access_law(scenario))))
-    yield from visit_rows(scenario, Visits(np.zeros(len(rates)), rates, stale), due)
+    if lengths is None:
+        rates, busy = 1.0 / (away + mean_time(present(access_law(scenario)))), None
+    else:
+        rates = 1.0 / (away + lengths)
+        busy = float(rates @ lengths)
+    yield from visit_rows(scenario, Visits(np.zeros(len(rates)), rates, stale), due, busy, same)
     shares = _frontier(scenario).policy.delay_quantiles
     at_once = np.zeros(len(shares)), np.zeros((len(rates), len(shares)))
     yield from due_quantile_rows(scenario, "frontier_delay_quantile", shares, due, at_once)
@@ -382,14 +422,35 @@ def unseen_in_network(
     return unseen
 
 
-def visit_rows(scenario: Scenario, visits: Visits, due: Array) -> Values:
-    """What follows from the visits to the pages that are ever due; the others stay as they are."""
+def visit_rows(
+    scenario: Scenario,
+    visits: Visits,
+    due: Array,
+    busy: float | None = None,
+    same: Array | None = None,
+) -> Values:
+    """What follows from the visits to the pages that are ever due; the others stay as they are.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    visits : Visits
+    due : ndarray of bool, shape (pages,)
+    busy : float, optional
+        Robots with an access, where accesses are not all alike.
+    same : ndarray, shape (due pages,), optional
+        As those of `rows_at_once`.
+    """
     accessed = accessed_pages(scenario)
     rates: Array = np.zeros(len(due))
     rates[due] = visits.rates
     stale: Array = np.where(accessed.change_rates > 0, 1.0, 0.0)
     stale[due] = visits.stale
     yield from freshness_measures(scenario, accessed.weights, stale)
+    found = changes_found(scenario, stale)
+    if same is not None:
+        found[due] = visits.rates * (1.0 - same)
+    yield from fetch_rows(scenario, rates, found)
     yield from page_rows(scenario, "crawl_rate", rates)
     total = float(rates.sum())
     if total > 0:
@@ -400,7 +461,9 @@ def visit_rows(scenario: Scenario, visits: Visits, due: Array) -> Values:
     if not only_sums(scenario):
         for page, wait in zip(np.flatnonzero(due).tolist(), visits.waits.tolist(), strict=True):
             yield "frontier_delay", page, wait
-    yield "busy_robots", None, total * mean_time(present(access_law(scenario)))
+    if busy is None:
+        busy = total * mean_time(present(access_law(scenario)))
+    yield "busy_robots", None, busy
 
 
 @dependent
@@ -532,10 +595,13 @@ FORMULAS: tuple[Formula, ...] = (
     _row(
         number="a robot for each page",
         quantity="obsolescence rates and accesses of pages that never wait for a robot",
-        latex=r"r_i=1-\frac{1-e^{-\mu_iI_i}\,\mathbb{E}\,e^{-\mu_iX}}"
-        r"{\mu_i\,(I_i+\mathbb{E}X)},\qquad y_i=\frac{1}{I_i+\mathbb{E}X}",
+        latex=r"\begin{split}"
+        r"r_i&=1-\frac{1-e^{-\mu_iI_i}\,\mathbb{E}\,e^{-\mu_i\sigma X}}"
+        r"{\mu_i\,(I_i+\mathbb{E}X\,(1-(1-\sigma)\,e^{-\mu_iI_i}))}\\"
+        r"y_i&=\frac{1}{I_i+\mathbb{E}X\,(1-(1-\sigma)\,e^{-\mu_iI_i})}"
+        r"\end{split}",
         function=alone_obsolescence,
-        conditions=(*_FALLING_DUE, robot_for_each),
+        conditions=(*_FALLING_DUE, robot_for_each, shorter_accesses_too),
         evaluate=_alone,
     ),
     _row(

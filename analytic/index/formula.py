@@ -51,20 +51,39 @@ class Reasons:
     Parameters
     ----------
     scenario : Scenario
+
+    Attributes
+    ----------
+    scenario : Scenario
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        self._scenario = scenario
+        self.scenario = scenario
         self._said: dict[Condition, str | None] = {}
 
     def __call__(self, condition: Condition) -> str | None:
         """The reason of a condition, None where it holds."""
         if condition not in self._said:
             try:
-                self._said[condition] = condition(self._scenario)
+                self._said[condition] = condition(self.scenario)
             except NoAnswerError as refusal:
                 self._said[condition] = str(refusal)
         return self._said[condition]
+
+
+AS_LONG = "accesses to unchanged pages are shorter (robots.unchanged.share_of_time)"
+"""Why no formula holds but those that say `shorter_accesses_too`."""
+
+
+def is_shortened(scenario: Scenario) -> bool:
+    """Whether how long an access takes depends on what it finds."""
+    unchanged = scenario.robots.unchanged if scenario.robots else None
+    return unchanged is not None and unchanged.shortens
+
+
+def shorter_accesses_too(scenario: Scenario) -> str | None:  # noqa: ARG001  # as every condition
+    """Accesses to unchanged pages may be shorter."""
+    return None
 
 
 def obstacles(conditions: Iterable[Condition], reasons: Reasons) -> Iterator[str]:
@@ -73,6 +92,10 @@ def obstacles(conditions: Iterable[Condition], reasons: Reasons) -> Iterator[str
     Of a system of another kind only that it is one; otherwise the reason of every condition that
     does not hold and could be asked.
     """
+    conditions = tuple(conditions)
+    if is_shortened(reasons.scenario) and shorter_accesses_too not in conditions:
+        yield AS_LONG
+        return
     said: set[str] = set()
     for given in _premises_first(tuple(conditions)):
         if said:

@@ -18,7 +18,7 @@ from scenarios.model import present
 from scenarios.page_data import PageData
 from scenarios.page_groups import followed_pages, groupings, only_sums
 
-_SUMMED = ("crawl_rate", "crawl_frequency", "weighted_obsolescence")
+_SUMMED = ("crawl_rate", "crawl_frequency", "bytes_rate", "weighted_obsolescence")
 """Measures of a group that are those of its pages together; others are means."""
 
 
@@ -130,6 +130,51 @@ def _times_to_refresh(
         times: Array = np.divide(obsolescence, begun)
         yield from page_rows(scenario, "time_to_refresh", times, begun)
         yield "time_to_refresh", None, float(obsolescence[begun > 0].sum() / begun.sum())
+
+
+def changes_found(scenario: Scenario, obsolescence: Array) -> Array:
+    """Accesses of each page per unit time that find a change, if each delivers; shape (pages,).
+
+    Parameters
+    ----------
+    scenario : Scenario
+    obsolescence : ndarray, shape (pages,)
+        Shares of time for which the copy that was fetched last is out of date.
+
+    Notes
+    -----
+    A copy goes out of date with the rate of the changes while it is not, and each time exactly one
+    access finds that. So of the y accesses of a page, ``1 - mu (1 - r) / y`` find no change, which
+    is ``E e^{-mu C}`` of the time C from one to the next: own result, docs/theory/freshness.md.
+    """
+    return present(scenario.model.pages).change_rates * (1.0 - obsolescence)
+
+
+def fetch_rows(
+    scenario: Scenario, rates: Array, found: Array
+) -> Iterator[tuple[str, Subject, float]]:
+    """How many accesses find their page unchanged, and the bytes that all of them fetch.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    rates : ndarray, shape (pages,)
+        Accesses of each page per unit time that deliver.
+    found : ndarray, shape (pages,)
+        Those of them that find a change.
+    """
+    unchanged = present(scenario.robots).unchanged
+    if unchanged is None:
+        return
+    section = present(scenario.model.pages)
+    same = rates - found
+    with np.errstate(divide="ignore", invalid="ignore"):
+        yield "unchanged_share", None, float(same.sum() / rates.sum())
+        yield from page_rows(scenario, "unchanged_share", same / rates, rates)
+    if section.section.sizes is not None:
+        fetched = unchanged.bytes * same + section.sizes * found
+        yield "bytes_rate", None, float(fetched.sum())
+        yield from page_rows(scenario, "bytes_rate", fetched)
 
 
 def _of_groups(

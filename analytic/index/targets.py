@@ -13,6 +13,7 @@ from analytic.index.commits import (
     staleness_of_commits,
     without_commits,
 )
+from analytic.index.formula import AS_LONG, is_shortened
 from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.machinery.refusal import NoAnswerError
 from analytic.page_refresh import index_numbers
@@ -60,6 +61,8 @@ def beside_commits(solver: Solver) -> Solver:
     """
 
     def solve(scenario: Scenario) -> Optimum:
+        if is_shortened(scenario):
+            raise NoOptimumError(AS_LONG)
         if scenario.model.commits is None:
             return solver(scenario)
         optimum = solver(without_commits(scenario))

@@ -34,6 +34,11 @@ class Progress:
         self._start = time.monotonic()
         self._next = self._start + PATIENCE
 
+    def begin_again(self, doing: str) -> None:
+        """Another part of the search, whose steps are counted from 0."""
+        self.doing = doing
+        self.done = 0
+
     def step(self, steps: int = 1) -> None:
         """Count steps that are done, and report now and then."""
         self.done += steps

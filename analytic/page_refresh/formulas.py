@@ -20,7 +20,13 @@ from analytic.index.page_conditions import (
     is_planned,
     law_between_accesses,
 )
-from analytic.index.page_rows import freshness_rows, page_rows, quantile_rows
+from analytic.index.page_rows import (
+    changes_found,
+    fetch_rows,
+    freshness_rows,
+    page_rows,
+    quantile_rows,
+)
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.transforms import log_transform, mean_time
 from analytic.page_refresh.golden import (
@@ -95,7 +101,7 @@ def _one_robot(scenario: Scenario) -> Values:
         stale = cyclic_obsolescence(accessed.change_rates, accessed.cycle, law)
     else:
         stale = randomized_obsolescence(accessed.change_rates, accessed.shares, law)
-    return freshness_measures(scenario, accessed.weights, stale)
+    return _fetched_measures(scenario, stale)
 
 
 def _failing(scenario: Scenario) -> Values:
@@ -108,7 +114,7 @@ def _failing(scenario: Scenario) -> Values:
     stale = failing_obsolescence(
         accessed.change_rates, accessed.cycle, law, failing.probability, failing.retries
     )
-    return freshness_measures(scenario, accessed.weights, stale)
+    return _fetched_measures(scenario, stale)
 
 
 def _several_robots(scenario: Scenario) -> Values:
@@ -125,7 +131,7 @@ def _several_robots(scenario: Scenario) -> Values:
         exponential = conditions.one_robot_or_memoryless(scenario) is None
         find = exponential_robots_obsolescence if exponential else robots_in_step_obsolescence
         stale = find(rates, accessed.cycle, time, robots)
-    return freshness_measures(scenario, accessed.weights, stale)
+    return _fetched_measures(scenario, stale)
 
 
 def freshness_measures(scenario: Scenario, weights: Array, obsolescence: Array) -> Values:
@@ -137,6 +143,23 @@ def freshness_measures(scenario: Scenario, weights: Array, obsolescence: Array) 
             scenario
         )
         yield "control_cost", None, cost
+
+
+def _fetched_measures(scenario: Scenario, obsolescence: Array) -> Values:
+    """The same, and what the accesses fetch, where each delivers straight into the index."""
+    yield from freshness_measures(scenario, accessed_pages(scenario).weights, obsolescence)
+    if present(scenario.robots).unchanged is not None:
+        found = changes_found(scenario, obsolescence)
+        yield from fetch_rows(scenario, _delivery_rates(scenario), found)
+
+
+def _delivery_rates(scenario: Scenario) -> Array:
+    """Deliveries of each page per unit time; of a plan those of its long run."""
+    accessed = accessed_pages(scenario)
+    if is_planned(accessed.policy):
+        skipped, sequence = planned_slots(scenario)
+        return _rates_at(_counted_shares(sequence[skipped:], accessed), scenario)
+    return _rates_at(realised_shares(accessed.policy, accessed.pages), scenario)
 
 
 def _bound(scenario: Scenario) -> Values:
@@ -199,7 +222,8 @@ def _counted_shares(sequence: Indices, accessed: AccessedPages) -> Array:
 
 def _crawling(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
-    return _crawling_at(realised_shares(accessed.policy, accessed.pages), scenario)
+    yield from _crawling_at(realised_shares(accessed.policy, accessed.pages), scenario)
+    yield from _fetched_before_buffer(scenario)
 
 
 def refresh_quantiles_asked(scenario: Scenario) -> str | None:
@@ -296,18 +320,41 @@ def _refresh_quantiles(scenario: Scenario) -> Values:
 
 def _crawling_in_window(scenario: Scenario) -> Values:
     shares = _counted_shares(slots_in_window(scenario), accessed_pages(scenario))
-    return _crawling_at(shares, scenario)
+    yield from _crawling_at(shares, scenario)
+    yield from _fetched_before_buffer(scenario)
 
 
-def _crawling_at(shares: Array, scenario: Scenario) -> Values:
+def _rates_at(shares: Array, scenario: Scenario) -> Array:
+    """Deliveries of each page per unit time at some shares of the accesses."""
     failure = fleet_of(scenario).failure_probability
     rates = np.zeros(len(shares))
     for law, robots in conditions.active_accesses(scenario):
         assert not isinstance(law, Mmpp | Map)
         rates += crawl_rates(shares, law, robots, failure)
+    return rates
+
+
+def _crawling_at(shares: Array, scenario: Scenario) -> Values:
+    rates = _rates_at(shares, scenario)
     yield from page_rows(scenario, "crawl_rate", rates)
     known = (rates > 0) | (shares == 0)
     yield from page_rows(scenario, "crawl_frequency", np.where(known, shares, np.nan))
+
+
+def _fetched_before_buffer(scenario: Scenario) -> Values:
+    """What accesses fetch that go through a buffer: as much as without it, if robots never stop."""
+    if scenario.buffer is None or present(scenario.robots).unchanged is None:
+        return
+    bare = scenario.with_("buffer", None)
+    for formula in FORMULAS:
+        if formula.evaluate in _WITH_FETCHES and formula.reason_against(bare) is None:
+            values = formula.evaluate(bare)
+            yield from (each for each in values if each[0] in ("unchanged_share", "bytes_rate"))
+            return
+
+
+_WITH_FETCHES = (_one_robot, _several_robots, _failing)
+"""What says how many accesses find no change, where copies are searchable at once."""
 
 
 def some_access_fails(scenario: Scenario) -> str | None:

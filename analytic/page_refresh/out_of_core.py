@@ -34,6 +34,8 @@ from scenarios.laws import Deterministic, Distribution
 
 BLOCK = 2**16
 """Pages that a part is asked to hand on at a time."""
+_PASSES = 6
+"""Readings of all pages that most searches take: two to begin with, three or so, and the last."""
 _ANY = (float(np.finfo(float).smallest_subnormal), float(np.finfo(float).max))
 _SAMPLE = 2**19
 """Pages from which the search begins."""
@@ -254,7 +256,7 @@ def best_multiplier(
     pages = sum(part.count for part in parts)
     if not pages:
         raise ValueError("there must be a page, at least")
-    progress = Progress(f"{pages:,} pages, read several times")
+    progress = Progress(_pass(1, pages))
     extents = list(in_order(partial(_extent, limits), parts, executor, progress))
     rate = max(each.rate for each in extents)
     asked = sum(each.asked for each in extents)
@@ -264,6 +266,7 @@ def best_multiplier(
     if not asked:
         return Multiplier(scale, (1.0, 1.0), 1.0, 1.0, 0, pages, 1)
     every = -(-pages // _SAMPLE)
+    progress.begin_again(_pass(2, pages))
     summaries = list(in_order(partial(_summary, scale, every), parts, executor, progress))
     scale = replace(scale, value=max(each.greatest for each in summaries))
     search = _Search(scale, parts, summaries, asked, executor, progress)
@@ -272,6 +275,11 @@ def best_multiplier(
     mixed = part_of_more(sums[0], sums[-1]) if len(sums) > 1 else 1.0
     total = mixed * sums[0] + (1.0 - mixed) * sums[-1]
     return Multiplier(scale, ends, mixed, total, asked, pages, search.passes + 2)
+
+
+def _pass(number: int, pages: int) -> str:
+    """Which reading of the pages it is, the last one for the frequencies included."""
+    return f"pass {number} of about {max(number + 1, _PASSES)} over {pages:,} pages"
 
 
 class _Search:
@@ -327,6 +335,8 @@ class _Search:
 
     def _over_parts(self, work: Callable[[Part], Answer]) -> Iterator[Answer]:
         self.passes += 1
+        pages = sum(part.count for part in self._parts)
+        self._progress.begin_again(_pass(2 + self.passes, pages))
         return in_order(work, self._parts, self._executor, self._progress)
 
 

@@ -52,7 +52,7 @@ from analytic.pipeline.independence import (
 from analytic.pipeline.patience import counts_fit, drop_rates, patience_rates_and_ages
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic
-from scenarios.activation import Switching
+from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.choices import looks_at_service
 from scenarios.laws import (
@@ -338,7 +338,7 @@ def with_phases(scenario: Scenario) -> Scenario:
     Raises
     ------
     NoAnswerError
-        If targets are given for the phases of a service that would be replaced.
+        If targets, or robots, are given for the phases of a service that would be replaced.
     """
     changes: dict[str, Any] = {}
     service = conditions.service_law(scenario)
@@ -355,6 +355,10 @@ def with_phases(scenario: Scenario) -> Scenario:
     if _phases_in(service) > most:
         changes["buffer.service"] = _written(moment_match(service, most))
         rule = scenario.activation
+        if isinstance(rule, Free):
+            raise NoAnswerError(
+                "there are robots for each phase of the service, which has to be kept"
+            )
         if isinstance(rule, Switching) and looks_at_service(scenario.robots, rule):
             given = "targets" if rule.choices is None else "choices"
             raise NoAnswerError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from analytic.index.formula import AS_LONG, is_shortened
 from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.pipeline.costs import prices_staleness
 from analytic.rules.bound import Bound
@@ -46,6 +47,8 @@ def best_within(scenario: Scenario, target: str, bound: Bound) -> Optimum:
     NoOptimumError
         If no rule keeps it, or costs and rates have no exact value here.
     """
+    if is_shortened(scenario):
+        raise NoOptimumError(AS_LONG)
     if target not in FAMILIES:
         raise NoOptimumError(f"a bound goes with --target {listed(FAMILIES)}")
     if prices_staleness(scenario):

@@ -44,7 +44,7 @@ PAGE_FLOOR = 0.1
 """The floor of one page's share of the accesses is at most this part of the share."""
 
 _PARTS = {
-    "crawl rates": ("crawl_rate", "crawl_frequency"),
+    "crawl rates": ("crawl_rate", "crawl_frequency", "unchanged_share", "bytes_rate"),
     "the index": (
         *("weighted_obsolescence", "obsolescence_rate", "index_age"),
         *("stale_answer_probability", "time_to_refresh", "time_to_refresh_quantile"),

@@ -45,8 +45,9 @@ if TYPE_CHECKING:
     from analytic.indexing_queue.large_buffers import ClosureError
     from analytic.indexing_queue.measures import Accuracy
 
-OPTIONAL_COLUMNS = ("detectable", "needs", "z", "unit", "± SE", "high", "low", "± 95 %")
-"""What a narrow terminal goes without: first what the verdict and the last line say as well."""
+OPTIONAL_COLUMNS = ("detectable", "needs", "z", "unit", "± SE", ("± 95 %", "low", "high"))
+"""What a narrow terminal goes without: first what the verdict and the last line say as well. Of an
+interval it has both ends, or its half width, never one end."""
 
 _COLOURS = {"agrees": "green", "disagrees": "bold red", "inconclusive": "yellow"}
 _SIGNS = {"lower bound": "≥ ", "upper bound": "≤ ", "asymptotic": "→ ", "approximation": "≈ "}

@@ -45,7 +45,14 @@ _UNPREDICTABLE = (
 )
 @takes(
     click.argument("logs", metavar="LOG...", nargs=-1),
-    option("--visits N/UNIT", "The budget, such as 5000/day; second to week.", required=True),
+    option("--visits N/UNIT", "The budget, such as 5000/day; second to week."),
+    option("--budget BYTES/UNIT", "The budget in bytes instead, such as 40GB/day."),
+    option("--sizes FILE", "CSV url,bytes: sizes of pages; by default what the log says."),
+    option(
+        "--unchanged-bytes N",
+        "Bytes of a visit of a page that has not changed; by default 300.",
+        type=NumberRange(0, min_open=True),
+    ),
     option("--out FILE", "Write the schedule.", required=True),
     option("--format F", f"{listed(_FORMATS)}; by default csv.", "form", default="csv"),
     option("--from F", "Format of the logs; recognised by their contents unless given.", "source"),
@@ -94,7 +101,8 @@ _UNPREDICTABLE = (
 )
 def schedule(
     logs: tuple[str, ...],
-    visits: str,
+    visits: str | None,
+    sizes: str | None,
     out: str,
     form: str,
     source: str | None,
@@ -118,7 +126,13 @@ def schedule(
     says what a signal counts for; LOG may then be left out, and the plan is even.
     """
     from crawlsim.api import schedule as made_in_python
-    from crawlsim.logs.plan.tables import read_classes, read_host_visits, read_robots, read_weights
+    from crawlsim.logs.plan.tables import (
+        read_classes,
+        read_host_visits,
+        read_robots,
+        read_sizes,
+        read_weights,
+    )
     from crawlsim.logs.plan.writing import schedule_text, unspent
 
     if kind not in (None, *_KINDS):
@@ -132,6 +146,7 @@ def schedule(
     plan = made(
         logs,
         visits,
+        sizes=None if sizes is None else read_sizes(sizes),
         kind=kind,
         form=source,
         out_format=form,
@@ -186,9 +201,9 @@ def _percent(share: float | None) -> str:
 def _expected_table(plan: Schedule, expected: Mapping[str, Share]) -> Table:
     """Stale shares of the plan and of other rules."""
     from crawlsim.logs.plan.schedule import IN_WORDS
-    from scenarios.text import counted, quantity
+    from scenarios.text import counted
 
-    budget = quantity(f"{plan.asked.visits * 86400:.6g}", "visit")
+    budget = plan.asked.in_words(plan.asked.budget)
     title = f"{counted(len(plan.urls), 'page')}, {budget} a day"
     numbers = (">stale share", ">95 % low", ">high", ">plan saves")
     table = new_table(title, "at equal budget", *numbers)
@@ -208,7 +223,9 @@ def _pages_table(plan: Schedule) -> Table:
     """The pages that are visited most often."""
     from crawlsim.logs.plan.quantities import in_words
 
-    table = new_table("Visited most often", "page", ">every", ">changes a day", "seen")
+    fetched = plan.bytes_of_pages
+    columns = (">every", ">changes a day", *(() if fetched is None else (">bytes a day",)), "seen")
+    table = new_table("Visited most often", "page", *columns)
     order = np.lexsort((-but_for_rounding(plan.estimates.rates), but_for_rounding(plan.intervals)))[
         :_MOST_ROWS
     ]
@@ -218,6 +235,7 @@ def _pages_table(plan: Schedule) -> Table:
             escape(shortened(str(plan.urls[page]), _LONGEST_URL)),
             in_words(plan.intervals[page]),
             _rate(plan.estimates.rates[page]),
+            *(() if fetched is None else (plan.asked.in_words(float(fetched[page])),)),
             why[page],
         )
     return table
@@ -243,7 +261,7 @@ def _backtest_table(plan: Schedule) -> Table:
     from crawlsim.logs.plan.schedule import COST_IN_WORDS
 
     cost = COST_IN_WORDS[plan.asked.objective]
-    numbers = (">pages", ">promised", ">paid")
+    numbers = (">pages", ">promised", ">paid", *((">bytes a day",) if plan.asked.bytes else ()))
     table = new_table(
         f"{cost[0].upper()}{cost[1:]} that plans of earlier years saved over uniform visits",
         "year from",
@@ -251,7 +269,10 @@ def _backtest_table(plan: Schedule) -> Table:
     )
     for each in plan.windows or ():
         shares = map(_percent, (each.promised, each.paid))
-        table.add_row(day_of(each.cut), str(each.pages), *shares)
+        fetched = () if each.bytes is None else (plan.asked.in_words(each.bytes),)
+        table.add_row(day_of(each.cut), str(each.pages), *shares, *fetched)
+    if plan.asked.bytes is not None:
+        table.caption = "Uniform visits, as many as fetch the same bytes in the year."
     return table
 
 
@@ -266,6 +287,10 @@ def _verdict_lines(plan: Schedule, simulation: SimulatedPlan | None) -> Iterator
             delay = plan.cost("delay")
             ends = f"{in_words(delay.low)} to {in_words(delay.high)}"
             yield f"From a change to the visit that finds it: {in_words(delay.mean)} ({ends})."
+        if plan.asked.bytes is not None:
+            visits = f"{plan.spent * 86400:.6g}"
+            fetched = map(plan.asked.in_words, (plan.bytes().low, plan.bytes().high))
+            yield f"{visits} visits a day, expected to fetch {' to '.join(fetched)} (95 %)."
         yield f"{100 * MORE_BUDGET:.0f} % more budget: {now} → {_percent(plan.with_more)} stale."
     share = f"{_percent(plan.even_share)} of the budget is spread evenly"
     if plan.by_signals is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import re
@@ -66,6 +67,29 @@ class Shown(Checked):
         return len(text)
 
 
+_SPELLED = "crawlsim.spelled"
+
+_PLAIN = {"±": "+/-", "²": "^2", "×": "x", "≥": ">=", "≤": "<=", "→": "->", "…": "..."}
+_PLAIN |= dict.fromkeys("–—−", "-") | dict.fromkeys("“”„", '"') | dict.fromkeys("‘’", "'")
+"""Signs, and what stands for them where a stream has no letters but those of ASCII."""
+
+
+def _spelled(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What is written in place of letters that a stream cannot have; a question mark at worst."""
+    assert isinstance(error, UnicodeEncodeError)
+    letters = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(letter, "?") for letter in letters), error.end
+
+
+codecs.register_error(_SPELLED, _spelled)
+
+
+def writable(text: str) -> str:
+    """A text as stdout can have it."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, _SPELLED).decode(encoding)
+
+
 @contextmanager
 def _failures_said() -> Iterator[None]:
     try:
@@ -100,7 +124,7 @@ def shown_streams() -> Iterator[None]:
             until_the_end.enter_context(redirect_stderr(nowhere))
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="replace")
+                stream.reconfigure(errors=_SPELLED)
         until_the_end.enter_context(redirect_stderr(cast("TextIO", Shown(sys.stderr))))
         if sys.stdout is None:
             raise OutputError("stdout is closed")

@@ -18,7 +18,7 @@ from rich.segment import Segment
 from rich.table import Column, Table
 from rich.text import Text
 
-from crawlsim.cli.streams import Checked, Shown, environment
+from crawlsim.cli.streams import Checked, Shown, environment, writable
 from scenarios.errors import LONGEST_LINE
 from scenarios.text import shortened, visible
 
@@ -138,18 +138,25 @@ def new_table(title: str | None, *columns: str | Column) -> Table:
     return table
 
 
-def show_table(table: Table, optional: Sequence[str] = (), opening: Iterable[str] = ()) -> None:
+Optional = str | tuple[str, ...]
+"""A column that may be left out; of several the first, or all others in place of it, or all."""
+
+
+def show_table(
+    table: Table, optional: Sequence[Optional] = (), opening: Iterable[str] = ()
+) -> None:
     """A table on stdout, between its title and its notes, which may be wider than the table.
 
     Parameters
     ----------
     table : Table
-    optional : sequence of str
+    optional : sequence of Optional
         Columns that a terminal too narrow for all goes without, the least important first. What
         is left is never cut: words fold, and numbers rather leave the terminal.
     opening : iterable of str
         Lines of plain text between the title and the table.
     """
+    _spell(table)
     asked = sys.stdout.isatty() or "COLUMNS" in environment()
     width = None if asked else _PIPED_WIDTH
     console = ShownConsole(sys.stdout, width=width, highlight=False, emoji=False)
@@ -167,14 +174,26 @@ def show_table(table: Table, optional: Sequence[str] = (), opening: Iterable[str
         console.print(notes, soft_wrap=True)
 
 
-def _leave_out(table: Table, optional: Sequence[str], width: int) -> None:
+def _spell(table: Table) -> None:
+    """Write signs that stdout cannot have as it can, before anybody asks how wide they are."""
+    for column in table.columns:
+        column.header = writable(str(column.header))
+        column._cells = [
+            writable(cell) if isinstance(cell, str) else cell for cell in column._cells
+        ]
+
+
+def _leave_out(table: Table, optional: Sequence[Optional], width: int) -> None:
     """Leave out as many of the optional columns as the width demands, and say so in the notes."""
     dropped: list[str] = []
-    for name in optional:
-        kept = [column for column in table.columns if column.header != name]
-        if len(kept) < len(table.columns) and _across(table, _natural(table)) > width:
-            table.columns = kept
-            dropped.append(name)
+    for each in optional:
+        names = [writable(name) for name in ((each,) if isinstance(each, str) else each)]
+        columns = table.columns
+        for gone in (names[:1], names[1:], names) if len(names) > 1 else (names,):
+            if _across(table, _natural(table)) <= width:
+                break
+            table.columns = [column for column in columns if column.header not in gone]
+        dropped += [str(each.header) for each in columns if each not in table.columns]
     for place, column in enumerate(table.columns):
         column._index = place
     if dropped:

@@ -105,12 +105,14 @@ def budget_points(schedule: Schedule) -> list[BudgetPoint]:
     points = []
     for scale in _SCALES:
         limits = _limits_of(schedule.limits, some, scale)
+        if forecast.fetched is not None:
+            limits = replace(limits, takes=forecast.fetched.bytes)
         if not leave_room(limits):
             continue
         plan = planned(forecast, importance, limits, schedule.even_share)
         if schedule.asked.tiers:
             tiers = 1 / np.sort(schedule.asked.tiers)[::-1]
-            plan = allocation.in_tiers(plan, tiers, limits.budget)
+            plan = allocation.in_tiers(plan, tiers, limits)
         rules = (plan, allocation.evenly(limits))
         shares = [float(stale_shares(forecast, each, importance).mean()) for each in rules]
         points.append(BudgetPoint(scale, *shares))
@@ -129,7 +131,10 @@ def _forecast_for(forecast: Forecast, some: NDArray[np.int64]) -> Forecast:
     worth = Worth(forecast.worth.log_visits, forecast.worth.log_values[some])
     draws = forecast.draws[some]
     every = np.arange(len(some))
-    return replace(forecast, draws=draws, sampled=every, together=draws, worth=worth)
+    fetched = None if forecast.fetched is None else forecast.fetched.of(some)
+    return replace(
+        forecast, draws=draws, sampled=every, together=draws, worth=worth, fetched=fetched
+    )
 
 
 def _limits_of(limits: Limits, some: NDArray[np.int64], scale: float) -> Limits:
@@ -143,8 +148,9 @@ def _limits_of(limits: Limits, some: NDArray[np.int64], scale: float) -> Limits:
 
 def plot_budget(schedule: Schedule, points: Sequence[BudgetPoint], ax: Axes | None = None) -> Axes:
     """Stale share against the budget, of the plan and of uniform visits."""
-    ax = panel(ax, "visits per day", "stale share (%)", _HEIGHT)
-    budget = schedule.asked.visits * DAY
+    what = "visits" if schedule.asked.bytes is None else "bytes"
+    ax = panel(ax, f"{what} per day", "stale share (%)", _HEIGHT)
+    budget = schedule.asked.budget * DAY
     visits = [each.scale * budget for each in points]
     uniform = [100 * each.uniform for each in points]
     plan = [100 * each.plan for each in points]
@@ -287,12 +293,12 @@ def schedule_page(schedule: Schedule, simulation: SimulatedPlan | None) -> str:
         },
         schedule=schedule,
         simulation=simulation,
-        budget=schedule.asked.visits * DAY,
+        budget=_budget(schedule),
         lead=list(_lead(schedule)),
         span=[datetime.fromtimestamp(each, UTC).date() for each in _span(schedule)],
         rates=Markup(svg_text(plot_rates(schedule), "rates")),
         curve=Markup(svg_text(plot_budget(schedule, points), "budget")) if points else None,
-        budgets=_of_half_and_twice(points),
+        budgets=_of_half_and_twice(points, "visits" if schedule.asked.bytes is None else "bytes"),
         sampled=len(schedule.urls) > _MOST_REPLANNED,
         most_replanned=_MOST_REPLANNED,
         tested=Markup(svg_text(plot_backtest(schedule), "backtest")) if schedule.windows else None,
@@ -326,7 +332,7 @@ def _percent(share: float | None) -> str:
 def _lead(schedule: Schedule) -> list[str]:
     """What the operator gets, in two sentences."""
     pages = quantity(number(len(schedule.urls)), "page")
-    visits = quantity(number(schedule.asked.visits * DAY, 4), "visit")
+    visits = _budget(schedule)
     if schedule.expected is None:
         return [f"{visits} a day for {pages}, and no promise. {schedule.no_promise}"]
     plan = schedule.expected["plan"]
@@ -350,14 +356,21 @@ since it depends on what changes next."
     return [f"{first}.", second]
 
 
+def _budget(schedule: Schedule) -> str:
+    """What may be spent in a day."""
+    if schedule.asked.bytes is not None:
+        return schedule.asked.in_words(schedule.asked.budget)
+    return quantity(number(schedule.asked.visits * DAY, 4), "visit")
+
+
 def _paid(schedule: Schedule) -> tuple[float, float, float] | None:
     """Least, mean and largest saving that was paid; None where nothing was."""
     paid = [each.paid for each in schedule.windows or () if each.paid is not None]
     return (min(paid), float(np.mean(paid)), max(paid)) if paid else None
 
 
-def _of_half_and_twice(points: Sequence[BudgetPoint]) -> str:
-    """What half the visits would cost, and what twice as many would save, in a sentence."""
+def _of_half_and_twice(points: Sequence[BudgetPoint], what: str) -> str:
+    """What half the budget would cost, and what twice as much would save, in a sentence."""
     plans = {each.scale: each.plan for each in points}
     now = plans.get(1.0)
     if now is None:
@@ -365,7 +378,7 @@ def _of_half_and_twice(points: Sequence[BudgetPoint]) -> str:
     said = []
     if 0.5 in plans:
         more = 100 * (plans[0.5] - now)
-        said.append(f"half the visits would cost {more:.1f} points ({_percent(plans[0.5])})")
+        said.append(f"half the {what} would cost {more:.1f} points ({_percent(plans[0.5])})")
     if 2.0 in plans:
         less = 100 * (now - plans[2.0])
         said.append(f"twice as many would save {less:.1f} points ({_percent(plans[2.0])})")

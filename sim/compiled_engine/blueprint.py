@@ -31,6 +31,7 @@ from sim.engine_inputs import (
     places_of_robots,
     robots_at_levels,
     service_by_phase,
+    share_of_time,
 )
 
 _UNIT = Exponential(mean=1.0)
@@ -89,6 +90,7 @@ class Blueprint:
         model = self.scenario.model
         plain = plain and model.frontier is None and model.commits is None
         plain = plain and model.hearing is None and not keeps_refresh_times(self.scenario)
+        plain = plain and share_of_time(self.scenario) == 1
         return self.scenario.buffer is None and len(self.heard) == 1 and plain
 
     def _find_whether_queue(self) -> bool:

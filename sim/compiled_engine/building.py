@@ -45,6 +45,7 @@ from sim.compiled_engine.world import (
 from sim.draws import stationary_phases
 from sim.engine_inputs import (
     buffer_flags,
+    counts_found,
     due_after,
     due_rules,
     end_of_run,
@@ -64,6 +65,7 @@ from sim.engine_inputs import (
     robots_may_wait,
     robots_when_empty,
     service_by_phase,
+    share_of_time,
     silent_rates,
     times_to_observe,
     told_apart,
@@ -90,6 +92,8 @@ _PAGE = np.dtype([*_REFRESHED, ("next_change", np.float64), ("newest", np.int64)
 _UNCOMMITTED = np.dtype(
     [("until", np.float64), ("stale_from", np.float64), ("delivered", np.float64)]
 )
+
+_FETCHED = np.dtype([("stale_from", np.float64), ("found", np.int64)])
 
 _AGE = np.dtype([("delivered", np.float64), ("since", np.float64), ("time", np.float64)])
 
@@ -285,7 +289,10 @@ def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
     views = page.view(np.recarray), age.view(np.recarray)
     most = 2 * len(rates) + largest_batch(scenario.robots)  # with a commit, all of them
     times = new_kept_times(keeps_refresh_times(scenario), most, not only_sums(scenario))
-    return Pages(state, *views, np.zeros(0, dtype=np.int64), *_commits(scenario), times)
+    seen = refreshed or section is None or not counts_found(scenario)
+    fetched = np.zeros(0 if seen else len(rates), _FETCHED).view(np.recarray)
+    sequence = np.zeros(0, dtype=np.int64)
+    return Pages(state, *views, sequence, *_commits(scenario), fetched, times)
 
 
 def _commits(scenario: Scenario) -> tuple[Any, Any]:
@@ -331,10 +338,12 @@ def _robots(scenario: Scenario, heard: Mapping[int, int]) -> Robots:
             failing=failing is not None,
             failure_probability=failing.probability if failing else 0.0,
             retries=failing.retries if failing else 0,
+            share_of_time=share_of_time(scenario),
         ),
         ends=new_alarms(fleet),
         idle=new_alarms(fleet),
         robot=_each_robot(scenario, heard),
+        same=np.zeros(fleet if share_of_time(scenario) < 1 else 0, dtype=np.bool_),
         active_at=np.array(active_at),
         table=table,
         **_rule_of_switching(scenario),

@@ -105,6 +105,8 @@ def begin_changes(world: World, change: Any) -> None:
         page.next_change = change_after(world.course, change, 0.0, page.mean_change)
         page.stale_from = first_change(world.signals, index, page.next_change)
         page.unseen_from = page.stale_from
+    for index in range(len(world.pages.fetched)):
+        world.pages.fetched[index].stale_from = world.pages.page[index].stale_from
 
 
 @loop

@@ -26,21 +26,33 @@ def next_page(pages: Pages) -> int:
 
 
 @inner
-def deliver_copy(world: World, change: Any, now: float, index: int, load: Any) -> None:
+def deliver_copy(world: World, change: Any, now: float, robot: int, index: int, load: Any) -> None:
     """Write the copy that a robot delivers into `load`: the content at this moment."""
     pages = world.pages
     if not pages.state.known:
         return
     page = pages.page[index]
     page.deliveries += 1
+    if len(pages.fetched) > 0:
+        same = world.robots.same
+        unchanged = same[robot] if len(same) > 0 else is_unchanged(pages, now, index)
+        pages.fetched[index].found += not unchanged
     if page.next_change <= now:
         page.next_change = change_after(world.course, change, now, page.mean_change)
     load.page = index
     load.number = pages.state.copies
     load.stale_from = first_change(world.signals, index, page.next_change)
     load.entered = now
+    if len(pages.fetched) > 0:
+        pages.fetched[index].stale_from = load.stale_from
     pages.state.copies += 1
     end_access_beside(world.signals, index, now)
+
+
+@inner
+def is_unchanged(pages: Pages, now: float, index: int) -> bool:
+    """Whether a page is as it was at its last delivery, at time 0 before the first."""
+    return pages.fetched[index].stale_from > now
 
 
 @inner
@@ -129,6 +141,8 @@ def end_warmup_of_pages(pages: Pages, now: float) -> None:
         pages.page[index].stale_time = 0.0
         pages.page[index].refreshes = 0
         pages.page[index].refresh_time = 0.0
+    for index in range(len(pages.fetched)):
+        pages.fetched[index].found = 0
     pages.state.window_start = now
     pages.refresh_times.state.counts = True
     for index in range(len(pages.age)):

@@ -28,6 +28,7 @@ from sim.compiled_engine.signals import Signals, grown, new_signals
 from sim.compiled_engine.world import Buffer, Course, World
 from sim.draws import drawn_phase
 from sim.engine_inputs import (
+    counts_found,
     end_of_run,
     first_commit,
     first_due,
@@ -172,7 +173,10 @@ class Replication:
         queries, page, age = world.clients.state, world.pages.page, world.pages.age
         clients = ClientsTally(int(queries.queries), int(queries.stale))
         counted = (page.deliveries, page.stale_time, page.refreshes, page.refresh_time)
-        pages = PagesTally(*map(np.array, counted))
+        found = world.pages.fetched.found
+        if scenario.pages and counts_found(scenario) and self._blueprint.is_refreshed:
+            found = page.refreshes
+        pages = PagesTally(*map(np.array, (*counted, found)))
         observed = scenario.run.observe is not None
         return Tally(
             window=window,

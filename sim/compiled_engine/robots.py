@@ -12,13 +12,14 @@ from sim.compiled_engine.buffer import deliver
 from sim.compiled_engine.frontier import Frontier, end_of_due_access, fall_due, take_due
 from sim.compiled_engine.host_spacing import next_release, page_of_free_host
 from sim.compiled_engine.jit import inner, loop
-from sim.compiled_engine.pages import deliver_copy, index_copy, next_page
+from sim.compiled_engine.pages import deliver_copy, index_copy, is_unchanged, next_page
 from sim.compiled_engine.service import current_phase
 from sim.compiled_engine.signals import begin_age, end_access_beside, page_by_signals
 from sim.compiled_engine.speeds import end_of_access, state_of_environment
 from sim.compiled_engine.times import take
 from sim.compiled_engine.world import (
     FREE,
+    NONE,
     POLITE,
     STARTED,
     SWITCHED,
@@ -30,8 +31,13 @@ from sim.compiled_engine.world import (
 
 @inner
 def access_end(world: World, now: float, robot: int) -> float:
-    """When the access of a robot that starts now ends."""
-    return end_of_access(world.environment, world.course, now, take(world.access, robot))
+    """When the access of a robot that starts now ends, of the page that it carries."""
+    length = take(world.access, robot)
+    same = world.robots.same
+    if len(same) > 0:
+        same[robot] = is_unchanged(world.pages, now, world.robots.robot[robot].carried)
+        length = rules.length_of_access(length, world.robots.state.share_of_time, same[robot])
+    return end_of_access(world.environment, world.course, now, length)
 
 
 @inner
@@ -94,7 +100,9 @@ def arrive(
         failed = access_fails(world, now, robot)
         active = number_of_active(robots, world.buffer.state.level)
         if not failed and rules.is_heard(robots.robot[robot].place, active):
-            deliver_copy(world, change, now, robots.robot[robot].carried, world.buffer.load[0])
+            deliver_copy(
+                world, change, now, robot, robots.robot[robot].carried, world.buffer.load[0]
+            )
             hand_over(world, service, now, 1)
             robots.robot[robot].carried = page_to_access(world, now)
             robots.robot[robot].failures = 0
@@ -122,7 +130,7 @@ def arrive_and_rest(world: World, change: Any, service: Any, now: float) -> None
     set_alarm(robots.idle, robot, float(robot))
     count_active(robots, now, -1)
     count_class(robots, robot, -1)
-    deliver_copy(world, change, now, robots.robot[robot].carried, world.buffer.load[0])
+    deliver_copy(world, change, now, robot, robots.robot[robot].carried, world.buffer.load[0])
     hand_over(world, service, now, 1)
     robots.robot[robot].failures = 0
     reconsider(world, service, now)
@@ -144,7 +152,7 @@ def arrive_and_go_on(
         return
     else:
         set_alarm(robots.ends, robot, np.inf)
-        deliver_copy(world, change, now, robots.robot[robot].carried, world.buffer.load[0])
+        deliver_copy(world, change, now, robot, robots.robot[robot].carried, world.buffer.load[0])
         hand_over(world, service, now, 1)
         robots.robot[robot].failures = 0
         follow_phases(world, now)
@@ -181,7 +189,7 @@ def arrive_politely(world: World, change: Any, service: Any, now: float) -> None
     robots = world.robots
     robot = soonest(robots.ends)
     if robots.robot[robot].carried >= 0:
-        deliver_copy(world, change, now, robots.robot[robot].carried, world.buffer.load[0])
+        deliver_copy(world, change, now, robot, robots.robot[robot].carried, world.buffer.load[0])
         hand_over(world, service, now, 1)
     page = page_of_free_host(world.hosts, world.pages, now)
     robots.robot[robot].carried = page
@@ -205,7 +213,7 @@ def arrive_from_frontier(
         uniform = take(world.access, len(robots.robot) + robot)
         failed = failed or rules.fails(robots.state.failure_probability, uniform)
     if not failed:
-        deliver_copy(world, change, now, page, world.buffer.load[0])
+        deliver_copy(world, change, now, robot, page, world.buffer.load[0])
         hand_over(world, service, now, 1)
     end_of_due_access(frontier, now, page, failed)
     since = frontier.page[page].began if frontier.fixed.from_start else now
@@ -343,7 +351,7 @@ def change_phase(world: World, change: Any, delivery: Any, service: Any, now: fl
     if batch > 0:
         for number in range(batch):
             page = page_to_access(world, now)
-            deliver_copy(world, change, now, page, world.buffer.load[number])
+            deliver_copy(world, change, now, NONE, page, world.buffer.load[number])
         hand_over(world, service, now, batch)
     state.mode = wanted_mode(world)
     follow_phases(world, now)

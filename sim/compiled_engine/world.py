@@ -129,6 +129,10 @@ class Pages(NamedTuple):
         Of the newest copy that was indexed since the last commit, where there is one: `until` when
         it cannot be searched (inf: there is none), from when on it is out of date (`stale_from`),
         and when it was `delivered`. No entries where copies can be searched at once.
+    fetched : record array, shape (pages,)
+        Of the copy that was delivered last: from when on it is out of date (`stale_from`), and how
+        many deliveries `found` a change since the one before. No entries where nobody asks, or
+        where every copy is searchable at once, so that a page's `refreshes` are these.
     refresh_times : KeptTimes
         How long the last changes had to wait until they could be searched.
     """
@@ -139,6 +143,7 @@ class Pages(NamedTuple):
     sequence: Any
     commits: Any
     uncommitted: Any
+    fetched: Any
     refresh_times: KeptTimes
 
 
@@ -169,7 +174,8 @@ class Robots(NamedTuple):
         and robots `switched_on`, where these are counted; `states_seen` of the
         environment and `phases_seen` of the service have a table each; `mode`, `phase` and time of
         the `next_event` of joint deliveries; `failing`: whether accesses may fail, with
-        `failure_probability` and `retries`.
+        `failure_probability` and `retries`; the `share_of_time` that an access to an unchanged page
+        takes.
     ends : Alarms
         When each robot delivers.
     idle : Alarms
@@ -179,6 +185,9 @@ class Robots(NamedTuple):
         Of each: the page of its access (`carried`; NONE where it waits for a host), how often it
         has failed with it (`failures`), its `place` in the order of activation, its class
         (`group`), and whether it is `starting`.
+    same : ndarray of bool, shape (robots,)
+        Whether the page of the access is unchanged, as was decided when it started; no entries
+        where that is decided at its end.
     active_at : ndarray of int, shape (top + 1,)
         Robots that are heard at each level, or for each number of thresholds passed (joint
         deliveries: row of the mode).
@@ -203,6 +212,7 @@ class Robots(NamedTuple):
     ends: Alarms
     idle: Alarms
     robot: Any
+    same: Any
     active_at: Any
     table: Any
     targets: Any

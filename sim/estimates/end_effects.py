@@ -154,6 +154,7 @@ def _of_pages(
         means["pages"]["refreshes"], means["pages"]["refresh_time"], uneven
     )
     bounds["time_to_refresh"] = np.append(whole, each[section.change_rates > 0])
+    bounds |= _of_fetches(expected, 1.0 + uneven, _largest(section), robots * shares, window)
     if "ages" in means and isinstance(policy, Planned):
         ages = means["ages"]["age_time"] / window
         bounds["index_age"] = np.where(expected > 0, 2.0 * ages * (1.0 + uneven) / expected, 0.0)
@@ -170,6 +171,33 @@ def _of_refresh_times(
     """
     shift = (1.0 + uneven) * pages * np.divide(times, np.maximum(refreshes, 1.0))
     return shift / np.maximum(refreshes, 1.0), float(shift.sum() / np.maximum(refreshes.sum(), 1.0))
+
+
+def _of_fetches(
+    expected: Array, strayed: Array, largest: Array, begun: Array, window: float
+) -> Bounds:
+    """Of the share of accesses that find no change, and of the bytes; of all pages first.
+
+    An access too many finds a change or none, and so does the first one, that looks back to the
+    start; each fetches the page at most.
+    """
+    in_all = max(float(expected.sum()), 1.0)
+    shares = strayed / np.maximum(expected, 1.0)
+    fetched = (strayed + begun) * largest / window
+    return {
+        "unchanged_share": np.append(strayed.sum() / in_all, shares),
+        "bytes_rate": np.append(fetched.sum(), fetched),
+    }
+
+
+def _largest(section: PageData) -> Array:
+    """Bytes that an access to each page fetches at most; 0 where sizes are unknown."""
+    return np.zeros(section.count) if section.section.sizes is None else section.sizes
+
+
+def _of_subjects(values: Array, section: PageData) -> Array:
+    """The sums of each group, and the values of the single pages."""
+    return np.append(sums_by_group(section, values), values[list(followed_pages(section))])
 
 
 def _of_staleness(expected: Array, uneven: Array | float, changes: Array) -> Array:
@@ -225,6 +253,13 @@ def _of_page_sums(
     most, total = np.array([float(summed.most_uneven.max())]), np.array([part["refreshes"]])
     _, whole = _of_refresh_times(total, np.array([part["refresh_time"]]), most, section.count)
     bounds["time_to_refresh"] = np.append(whole, each)
+    bounds |= _of_fetches(
+        np.append(part["group_deliveries"], part["followed_deliveries"]),
+        (1.0 + summed.most_uneven) * sizes,
+        _of_subjects(_largest(section), section) / sizes,
+        robots * summed.shares,
+        window,
+    )
     if len(part["group_age_time"]) and isinstance(policy, Planned):
         of_single = part["followed_age_time"] / np.maximum(part["followed_deliveries"], 1.0)
         ages = np.append(part["group_age_unsettled"], of_single) / sizes / window

@@ -24,7 +24,7 @@ from scenarios.model import Never
 from scenarios.page_data import PageData, access_shares
 from scenarios.page_groups import QUANTILES, followed_pages, largest_in_groups
 from scenarios.rare import CLUSTERING, share_dispersion
-from sim.engine_inputs import switched_together
+from sim.engine_inputs import share_of_time, switched_together
 from sim.estimates.measures import packets_ended, pages_ended
 from sim.estimates.totals import Part, Totals, Values
 
@@ -246,7 +246,7 @@ def is_regular(scenario: Scenario) -> bool:
         return isinstance(traffic.gaps, Deterministic)
     robots, fleet = scenario.robots, scenario.model.fleet
     rule = scenario.activation
-    if robots is None or robots.host_spacing is not None:
+    if robots is None or robots.host_spacing is not None or share_of_time(scenario) < 1:
         return False
     if fleet is None or len(fleet.classes) != 1:
         return False
@@ -279,8 +279,11 @@ def _of_pages(totals: Totals, pages: PageData, scenario: Scenario) -> Samples:
     if "pages" in totals.parts:
         deliveries = totals.parts["pages"]["deliveries"].sum(axis=0)
         samples = samples_of_pages(deliveries, accesses, rates, shares, drawn)
+        asked = np.where(rates > 0, deliveries, np.inf)
     else:
         samples = _of_groups(totals.parts["page_sums"], pages, rates, shares, drawn)
+        asked = samples["obsolescence_rate"][: -len(QUANTILES)]
+    samples["unchanged_share"] = np.append(accesses, asked)
     if "clients" in totals.parts:
         asked = totals.parts["clients"]["queries"].sum()
         samples["stale_answer_probability"] = np.array([min(asked, accesses)])

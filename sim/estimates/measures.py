@@ -14,8 +14,7 @@ from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, without_variance
 from scenarios.measures import MEASURES, Subject
-from scenarios.model import Never, Queue
-from scenarios.page_data import PageData
+from scenarios.model import Never, Queue, present
 from scenarios.page_groups import (
     QUANTILES,
     followed_pages,
@@ -151,7 +150,7 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
     if "frontier" in run:
         run["frontier"].catch_up = _catch_up(totals.parts["frontier"], window, scenario)
     if "page_sums" in run and scenario.model.pages is not None:
-        run["page_sums"] = _of_page_sums(totals.parts["page_sums"], window, scenario.model.pages)
+        run["page_sums"] = _of_page_sums(totals.parts["page_sums"], window, scenario)
     if "servers" in run and scenario.servers is not None:
         run["servers"].ended = packets_ended(totals.parts["servers"])
         run["servers"].routing_cost = _routing_cost(totals.parts["servers"], scenario.servers)
@@ -181,15 +180,23 @@ def single_pages(totals: Totals, part: str) -> SimpleNamespace:
 _OF_SINGLE_PAGES = ("stale_shares", "crawl_rates", "crawl_frequencies", "ages")
 
 
-def _of_page_sums(part: Part, window: Array, pages: PageData) -> SimpleNamespace:
+def _of_page_sums(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace:
     """Sums over all pages and, of many, those of each group, some single pages, and quantiles."""
+    pages = present(scenario.model.pages)
     sums = SimpleNamespace(
         window=window,
         weighted_stale_time=part["weighted_stale_time"],
         **dict.fromkeys(_OF_SINGLE_PAGES),
         weighted_shares={},
         times_to_refresh={None: part["refresh_time"] / part["refreshes"]},
+        unchanged_shares=None,
+        bytes_rates=None,
     )
+    unchanged = present(scenario.robots).unchanged
+    if unchanged is not None:
+        sums.unchanged_shares = {None: 1.0 - part["found"] / part["accesses"]}
+    if unchanged is not None and pages.section.sizes is not None:
+        sums.bytes_rates = {None: part["bytes"] / window}
     if not part["group_stale_time"].shape[1]:
         return sums
     names = group_names(pages)
@@ -222,6 +229,13 @@ def _of_page_sums(part: Part, window: Array, pages: PageData) -> SimpleNamespace
         part["group_refresh_time"] / part["group_refreshes"],
         part["followed_refresh_time"] / part["followed_refreshes"],
     )
+    if sums.unchanged_shares is not None:
+        sums.unchanged_shares |= by_subject(
+            1.0 - part["group_found"] / part["group_deliveries"],
+            1.0 - part["followed_found"] / part["followed_deliveries"],
+        )
+    if sums.bytes_rates is not None:
+        sums.bytes_rates |= by_subject(part["group_bytes"] / time, part["followed_bytes"] / time)
     if part["group_age_time"].shape[1]:
         sums.ages = by_subject(
             part["group_age_time"] / sizes / time,

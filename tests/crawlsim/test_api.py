@@ -137,7 +137,7 @@ def test_what_is_solved_is_compared_with_what_is_run_in_either_order() -> None:
         ),
         ("optimize", {"target": "threshold", "kind": "exakt"}, 'kind = "exakt"\nmust be exact, '),
         ("run", {"precision": sim.Precision(0.1, "los")}, 'precision = "los"\none-robot has no'),
-        ("schedule", {"visits": 4}, "visits = 4\nmust be a text; help(crawlsim.schedule)"),
+        ("schedule", {"visits": 4}, "visits = 4\nmust be a text or None; help(crawlsim.schedule)"),
     ],
 )
 def test_a_value_of_another_kind_is_refused_with_its_name(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -70,17 +71,20 @@ def test_frequencies_of_a_file(
     assert [each.name for each in tmp_path.iterdir() if "unfinished" in each.name] == []
 
 
-def test_no_pass_says_how_long_the_others_take(
+def test_passes_say_which_they_are_and_not_how_long_the_others_take(
     crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How many there will be is not known before."""
+    """How many there will be is known about, not before."""
     monkeypatch.setattr(page_files, "_IN_A_PART", 700)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(progress, "EVERY", 0.0)
     _, shown, err = crawlsim("frequencies", array(tmp_path, RATES), "--accesses", "800")
+    taken = int(shown.partition("read ")[2].split()[0])
     assert "% of the time, by weight; weighted obsolescence: " in shown
     passes, last = err.split("crawlsim: pages: ", 1)
-    assert passes.count("read several times: ") > 5
+    said = list(dict.fromkeys(re.findall(r"pass (\d+) of about (\d+) over", passes)))
+    assert [int(number) for number, _ in said] == list(range(1, taken))
+    assert {int(about) for _, about in said} == {max(6, taken)}
     assert " left" not in passes
     assert "s left" in last
 

@@ -66,6 +66,10 @@ KINDS: dict[str, dict[str, Any]] = {
     },
     "equal weights": {"pages.weights": "uniform", "costs": {"staleness": 2.0}},
     "through a buffer": {"buffer": BUFFER},
+    "unchanged": {
+        "robots.unchanged": {"bytes": 300.0},
+        "pages.sizes": {"zipf": {"exponent": 0.7, "mean": 2e4}},
+    },
     "in turn through a buffer": {
         "buffer": BUFFER,
         "robots.accessing": {"policy": "round-robin"},

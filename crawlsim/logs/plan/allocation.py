@@ -2,19 +2,19 @@
 
 Every rule gives each page a rate of visits that falls with the price of a visit. The price of a
 host that may not be visited more often is raised until its pages keep to the limit, and the price
-of all until the budget is spent.
+of all until the budget is spent, in visits or in bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from crawlsim.logs.plan.quantities import in_words
+from crawlsim.logs.plan.quantities import bytes_in_words, in_words
 from scenarios import ScenarioError
 from scenarios.arrays import Array, but_for_rounding
 from scenarios.text import counted
@@ -30,6 +30,8 @@ _SLOPE = 1e-4
 _HALVINGS = 45
 _MOST_PAGES = 8192
 _ROUNDING = 1e-9
+_ENOUGH = 1.0005
+"""Rounds four digits of bytes up, so that the value named is enough."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,14 @@ class Limits:
     Attributes
     ----------
     budget : float
-        Visits per second, all pages together.
+        Visits per second, all pages together, or what `takes` counts.
     least, most : float or ndarray, shape (pages,)
         Visits per second of one page.
     host : ndarray of int, shape (pages,)
     host_budgets : ndarray, shape (hosts,)
         Visits per second of each host; infinite where there is no limit.
+    takes : callable, optional
+        Bytes per second of each page from its visits per second, where `budget` is one of bytes.
     """
 
     budget: float
@@ -52,6 +56,17 @@ class Limits:
     most: float | Array
     host: NDArray[np.int64]
     host_budgets: Array
+    takes: Callable[[Array], Array] | None = None
+
+    def spent(self, visits: Array) -> Array:
+        """What visits of each page take of the budget."""
+        return visits if self.takes is None else self.takes(visits)
+
+    def a_day(self, number: float) -> str:
+        """A part of the budget in words."""
+        if self.takes is None:
+            return f"{number * DAY:.6g}"
+        return bytes_in_words(number * DAY)
 
 
 def leave_room(limits: Limits) -> bool:
@@ -84,14 +99,19 @@ def refuse_what_cannot_be(
     hosts = len(limits.host_budgets)
     least = np.broadcast_to(limits.least, pages)
     most = np.broadcast_to(limits.most, pages)
-    asked = f"{limits.budget * DAY:.6g}/day"
+    asked = f"{limits.a_day(limits.budget)}/day"
+    budget = "--visits" if limits.takes is None else "--budget"
     longest = in_words(1 / least.max()) if least.max() > 0 else ""
-    if least.sum() > limits.budget * (1 + _ROUNDING):
+    needed = float(limits.spent(least).sum()) if least.any() else 0.0
+    if needed > limits.budget * (1 + _ROUNDING):
+        of_day = f"{_above(needed * DAY)} visits"
+        if limits.takes is not None:
+            of_day = bytes_in_words(needed * DAY * _ENOUGH)
         raise ScenarioError(
             option,
             longest,
             f"{counted(pages, 'page')} {'needs' if pages == 1 else 'need'} at least "
-            f"{_above(float(least.sum()) * DAY)} visits a day, and --visits allows {asked}",
+            f"{of_day} a day, and {budget} allows {asked}",
         )
     needs = np.bincount(limits.host, least, hosts)
     short = np.flatnonzero(needs > limits.host_budgets * (1 + _ROUNDING))
@@ -111,16 +131,23 @@ def refuse_what_cannot_be(
             kept.append(f"at least {in_words(1 / most.min())} between two visits of a page")
         if np.isfinite(limits.host_budgets).any():
             kept.append("the limits of the hosts")
-        allowed = f"visits no more often than {possible * DAY:.6g}/day keep to {' and '.join(kept)}"
-        raise ScenarioError("--visits", asked, allowed)
+        allowed = f"no more than {limits.a_day(possible)}/day keeps to {' and '.join(kept)}"
+        if limits.takes is None:
+            allowed = (
+                f"visits no more often than {possible * DAY:.6g}/day keep to {' and '.join(kept)}"
+            )
+        raise ScenarioError(budget, asked, allowed)
 
 
 def most_possible(limits: Limits) -> float:
-    """Visits per second that pages and hosts allow at most, all together."""
+    """What pages and hosts allow to be spent at most, all together; of bytes by even visits."""
     hosts = len(limits.host_budgets)
     there = np.bincount(limits.host, minlength=hosts) > 0
     most = np.bincount(limits.host, np.broadcast_to(limits.most, len(limits.host)), hosts)
-    return float(np.minimum(most[there], limits.host_budgets[there]).sum())
+    visits = float(np.minimum(most[there], limits.host_budgets[there]).sum())
+    if limits.takes is None or np.isinf(visits):
+        return visits
+    return float(limits.takes(evenly(replace(limits, budget=visits, takes=None))).sum())
 
 
 def _above(number: float) -> str:
@@ -157,13 +184,14 @@ def shared_out(visits_at: Callable[[Array], Array], limits: Limits) -> Array:
     limited = np.isfinite(limits.host_budgets)
     if limited.any():
         own = np.where(limited, _prices_of_hosts(visits, limits), -np.inf)
-    low, high = _bracket(lambda price: together(price).sum() - limits.budget)
+
+    def surplus(price: float) -> float:
+        return float(limits.spent(together(price)).sum()) - limits.budget
+
+    low, high = _bracket(surplus)
     if low == high:
         return together(low)
-    price = optimize.brentq(
-        lambda each: together(each).sum() - limits.budget, low, high, xtol=1e-14
-    )
-    return together(price)
+    return together(optimize.brentq(surplus, low, high, xtol=1e-14))
 
 
 def _prices_of_hosts(visits: Callable[[Array], Array], limits: Limits) -> Array:
@@ -332,7 +360,7 @@ def by_freshness(worth: Worth, importance: Array, limits: Limits) -> Array:
     return shared_out(lambda prices: worth.visits(prices - logs), limits)
 
 
-def in_tiers(visits: Array, tiers: Array, budget: float) -> Array:
+def in_tiers(visits: Array, tiers: Array, limits: Limits) -> Array:
     """The visits of each page moved to a rate of a crawler that knows only a few.
 
     Parameters
@@ -341,7 +369,8 @@ def in_tiers(visits: Array, tiers: Array, budget: float) -> Array:
         Between the least and the largest of the tiers.
     tiers : ndarray, shape (tiers,)
         Rates of visits, increasing.
-    budget : float
+    limits : Limits
+        Whose budget is spent.
 
     Returns
     -------
@@ -357,8 +386,10 @@ def in_tiers(visits: Array, tiers: Array, budget: float) -> Array:
     step = tiers[upper] - tiers[lower]
     place = np.where(step > 0, (visits - tiers[lower]) / np.where(step > 0, step, 1.0), 0.0)
     order = np.argsort(-but_for_rounding(place), kind="stable")
-    spent = tiers[lower].sum() + np.cumsum(step[order])
-    raised = order[: int(np.searchsorted(spent, budget * (1 + _ROUNDING), "right"))]
+    least = limits.spent(tiers[lower])
+    more = step if limits.takes is None else limits.takes(tiers[upper]) - least
+    spent = least.sum() + np.cumsum(more[order])
+    raised = order[: int(np.searchsorted(spent, limits.budget * (1 + _ROUNDING), "right"))]
     result = tiers[lower]
     result[raised] = tiers[upper][raised]
     return result

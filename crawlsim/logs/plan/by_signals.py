@@ -58,6 +58,7 @@ def refuse_beside_signals(asked: LogRequest) -> None:
         "--newborn": asked.newborn is not None,
         "--rule": asked.rule != "freshness",
         "--objective": asked.objective != "freshness",
+        "--budget": asked.bytes is not None,
     }
     for option, is_given in others.items():
         if is_given:
@@ -98,7 +99,15 @@ def with_signals(schedule: Schedule, signals: SignalLog, *, backtest: bool = Fal
     if not schedule.no_promise:
         others = replace(asked, visits=schedule.limits.budget)
         before = 1 / schedule.intervals
-        expected = expected_of(forecast, before, schedule.importance, schedule.limits, others, gaps)
+        expected = expected_of(
+            forecast,
+            before,
+            schedule.importance,
+            schedule.limits,
+            others,
+            gaps,
+            even_share,
+        )
         of_plan = share_of(_stale(plan, schedule.importance))
         of_plan = replace(of_plan, high=of_plan.high + _left_fresh(schedule, plan))
         expected = {"plan": of_plan, "without_signals": expected.pop("plan"), **expected}

@@ -31,6 +31,7 @@ from crawlsim.logs.fit.shared_prior import (
 )
 from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import Limits, Worth
+from crawlsim.logs.plan.byte_budget import Fetched, log_bytes_of_one_more, log_found
 from crawlsim.logs.plan.hours import ActiveHours
 from crawlsim.logs.read.gaps import YEAR, Gaps, window_starts
 from scenarios.arrays import Array
@@ -81,6 +82,10 @@ class Forecast:
         Rates over the whole log.
     hours : ActiveHours, optional
         In which visits take place; default always.
+    fetched : Fetched, optional
+        Bytes of visits, where the budget is one of bytes; `worth` is then of the bytes spent.
+    by_visits : Worth, optional
+        What `worth` would be if all visits cost alike; None where they do.
     """
 
     grid: Array
@@ -90,6 +95,8 @@ class Forecast:
     worth: Worth
     estimates: Estimates
     hours: ActiveHours | None = None
+    fetched: Fetched | None = None
+    by_visits: Worth | None = None
 
     def cost(self, objective: str) -> Callable[[Array, Array], Array]:
         """What a page costs by an objective, from its change rate and its visits per second."""
@@ -98,7 +105,14 @@ class Forecast:
         return _COSTS[objective]
 
 
-def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int = 0) -> Forecast:
+def forecast_of(
+    gaps: Gaps,
+    groups: Groups,
+    visits_of_a_page: float,
+    *,
+    costs: tuple[Array, float] | None = None,
+    seed: int = 0,
+) -> Forecast:
     """What a log says of its pages.
 
     Parameters
@@ -107,6 +121,8 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
     groups : Groups
     visits_of_a_page : float
         Visits per second of a page, on average.
+    costs : (ndarray, float), optional
+        Bytes of each page, and of a visit of one that has not changed; default all visits alike.
     seed : int
         Of the draws.
 
@@ -123,6 +139,10 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
     priors = fitted_priors(gaps, groups, grid, whole, shapes)
     log_visits = allocation.visit_grid(visits_of_a_page)
     values = np.empty((gaps.pages, len(log_visits)), np.float32)
+    by_bytes = found = None
+    if costs is not None:
+        by_bytes = np.empty_like(values)
+        found = np.empty_like(values)
     alone = _DRAWS_OF_MANY
     draws = np.empty((gaps.pages, alone), np.uint8)
     every = Estimates(*(np.empty(gaps.pages) for _ in range(3)))
@@ -137,6 +157,11 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
         of_all = by_window.pop()
         mean = sum(by_window[1:], by_window[0]) / len(starts)
         values[pages] = allocation.values_of_visits(mean, grid, log_visits)
+        if costs is not None and by_bytes is not None and found is not None:
+            sizes, unchanged = costs
+            price = log_bytes_of_one_more(mean, grid, log_visits, sizes[pages], unchanged)
+            by_bytes[pages] = values[pages] - price
+            found[pages] = log_found(mean, grid, log_visits)
         for index, weights in enumerate(by_window):
             own = slice(index * alone // len(starts), (index + 1) * alone // len(starts))
             draws[pages, own] = stratified(weights, own.stop - own.start, rng)
@@ -150,7 +175,15 @@ def forecast_of(gaps: Gaps, groups: Groups, visits_of_a_page: float, seed: int =
     together = joint_draws(of_sample, shared, grid, gaps.interval, number, rng)
     if len(sample) == gaps.pages:
         draws = together
-    return Forecast(grid, draws, sample, together, Worth(log_visits, values), every)
+    forecast = Forecast(grid, draws, sample, together, Worth(log_visits, values), every)
+    if costs is None or by_bytes is None or found is None:
+        return forecast
+    return replace(
+        forecast,
+        worth=Worth(log_visits, by_bytes),
+        by_visits=forecast.worth,
+        fetched=Fetched(*costs, log_visits, found),
+    )
 
 
 def even_share_of(gaps: Gaps) -> float:
@@ -181,7 +214,8 @@ def planned(
     importance : ndarray, shape (pages,)
     limits : Limits
     even_share : float
-        Of the budget, spread evenly; the limits hold for both parts together.
+        Of the budget, spread evenly; the limits hold for both parts together, and of bytes the
+        budget too, since a page that is visited more often has changed at fewer of its visits.
     objective : str
         One of `OBJECTIVES`.
     """
@@ -196,6 +230,8 @@ def planned(
         most=(limits.most - even_share * even) / left,
         host_budgets=(limits.host_budgets - even_share * of_hosts) / left,
     )
+    if (takes := limits.takes) is not None:
+        rest = replace(rest, takes=lambda best: takes(left * best + even_share * even))
     if objective == "freshness":
         best = allocation.by_freshness(forecast.worth, importance, rest)
     else:
@@ -279,6 +315,20 @@ def _costs_of_draws(
     alone = _means_of_draws(forecast.grid, forecast.draws[some], *of_some)
     of_all = _means_of_draws(forecast.grid, forecast.draws, visits, importance, cost)
     return together * (of_all.mean() / alone.mean())
+
+
+def expected_bytes(forecast: Forecast, visits: Array) -> Array:
+    """Bytes per second of all pages, for each draw of all rates together, shape (DRAWS,)."""
+    fetched = forecast.fetched
+    assert fetched is not None
+    found = _costs_of_draws(forecast, visits, fetched.sizes, _found) * fetched.sizes.sum()
+    other = _costs_of_draws(forecast, visits, np.ones(len(visits)), _found) * len(visits)
+    return np.asarray(found + fetched.unchanged * (visits.sum() - other))
+
+
+def _found(rates: Array, visits: Array) -> Array:
+    """Visits per second that find a change."""
+    return -visits * np.expm1(-rates / visits)
 
 
 def left_fresh(

@@ -41,6 +41,35 @@ units are {listed(SECONDS)}"
     return value / SECONDS[unit.strip()]
 
 
+_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15}
+_BYTES |= {"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40}
+
+
+def bytes_per_second(text: str) -> float:
+    """A number of bytes as ``40GB/day``, per second.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not a positive number of bytes per unit of time.
+    """
+    number, slash, unit = text.partition("/")
+    parts = re.fullmatch(r"(.*?)\s*([KkMGTP]?i?B)\s*", number)
+    value = None if parts is None else _positive(parts[1])
+    bytes_of = None if parts is None else _BYTES.get(parts[2].replace("KB", "kB"))
+    if value is None or bytes_of is None or not slash or unit.strip() not in SECONDS:
+        allowed = f"must be bytes per unit of time, such as 40GB/day; the units are \
+{listed(_BYTES)} and {listed(SECONDS)}; a number of visits is --visits 5000/day"
+        raise ScenarioError("--budget", text, allowed)
+    return value * bytes_of / SECONDS[unit.strip()]
+
+
+def bytes_in_words(number: float) -> str:
+    """A number of bytes in the largest unit that it has one of, such as ``40 GB``."""
+    name = next((each for each in ("PB", "TB", "GB", "MB", "kB") if number >= _BYTES[each]), "B")
+    return f"{number / _BYTES[name]:.4g} {name}"
+
+
 def duration(text: str, option: str) -> float:
     """A length of time such as ``90s``, ``1h`` or ``20d``, in seconds.
 

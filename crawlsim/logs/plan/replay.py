@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import optimize, stats
 
 from crawlsim.logs.fit.clocks import further_events
 from crawlsim.logs.read.gaps import YEAR, Gaps
@@ -104,6 +104,23 @@ def delays(changes: Changes, visits: Array, since: float, until: float) -> Array
     return number / (2 * visits) / (until - since)
 
 
+def changes_found(changes: Changes, visits: Array, since: float, until: float) -> Array:
+    """Visits of a window, per time of it, that find a change, shape (pages,).
+
+    Notes
+    -----
+    The mean over a uniform phase of the visits: of the changes between two visits the last one
+    counts, and a change is that if the next one is further off than the next visit, which has the
+    probability ``min(1, d f)`` at a distance d.
+    """
+    inside = (changes.time >= since) & (changes.time < until)
+    following = np.append(changes.time[1:], np.inf)
+    following[np.append(changes.page[1:] != changes.page[:-1], True)] = np.inf
+    page = changes.page[inside]
+    last = np.minimum(1.0, (following[inside] - changes.time[inside]) * visits[page])
+    return np.bincount(page, last, len(visits)) / (until - since)
+
+
 def harmonic_costs(changes: Changes, visits: Array, since: float, until: float) -> Array:
     """LambdaCrawl's cost of each page, its changes in a window taken for their expected number."""
     rates = _changes_within(changes, len(visits), since, until) / (until - since)
@@ -115,7 +132,10 @@ def _changes_within(changes: Changes, pages: int, since: float, until: float) ->
     return np.bincount(changes.page[inside], minlength=pages)
 
 
-COSTS: Mapping[str, Callable[[Changes, Array, float, float], Array]] = {
+Cost = Callable[[Changes, Array, float, float], Array]
+"""From a history, visits per second of each page and a window to what they cost in it."""
+
+COSTS: Mapping[str, Cost] = {
     "freshness": stale_times,
     "delay": delays,
     "harmonic": harmonic_costs,
@@ -134,12 +154,16 @@ class Window:
     pages : int
     promised, paid : float or None
         Share of the cost of even visits that the plan saves; None where nothing changed.
+    bytes : float, optional
+        Per second that the plan fetched, where the budget is one of bytes; even visits are then as
+        many as fetch the same.
     """
 
     cut: float
     pages: int
     promised: float | None
     paid: float | None
+    bytes: float | None = None
 
 
 @dataclass(frozen=True)
@@ -155,6 +179,8 @@ class Trial:
     importance : ndarray, shape of `pages`
     promised : float
         Saving that the plan expected.
+    costs : (ndarray, float), optional
+        Bytes of each of the pages, and of a visit that finds no change; default all visits alike.
     """
 
     pages: NDArray[np.int64]
@@ -162,6 +188,7 @@ class Trial:
     even: Array
     importance: Array
     promised: float
+    costs: tuple[Array, float] | None = None
 
 
 def cuts(gaps: Gaps) -> list[float]:
@@ -210,15 +237,55 @@ def backtest(
         if not len(known.page):
             continue
         trial = tried(known.of(pages), pages)
-        costs = {}
-        for name, visits in (("plan", trial.visits), ("even", trial.even)):
-            of_all = np.ones(gaps.pages)
-            of_all[pages] = visits
-            found = [COSTS[objective](each, of_all, cut, cut + YEAR)[pages] for each in histories]
-            costs[name] = float(trial.importance @ np.mean(found, axis=0))
-        paid = 1 - costs["plan"] / costs["even"] if costs["even"] > 0 else None
-        windows.append(Window(cut, len(pages), trial.promised, paid))
+        year = _Year(histories, trial.pages, gaps.pages, cut)
+        even = trial.even
+        fetched = None
+        if trial.costs is not None:
+            fetched = year.bytes(trial.visits, *trial.costs)
+            even = even * _factor_for(fetched, year, trial)
+        costs = [
+            float(trial.importance @ year.mean(COSTS[objective], visits))
+            for visits in (trial.visits, even)
+        ]
+        paid = 1 - costs[0] / costs[1] if costs[1] > 0 else None
+        windows.append(Window(cut, len(pages), trial.promised, paid, fetched))
     return windows
+
+
+class _Year(NamedTuple):
+    """The year after a cut, by several histories, for the pages that were known at the cut."""
+
+    histories: Sequence[Changes]
+    pages: NDArray[np.int64]
+    in_all: int
+    cut: float
+
+    def mean(self, cost: Cost, visits: Array) -> Array:
+        """Mean cost of visits of each page over the histories."""
+        of_all = np.ones(self.in_all)
+        of_all[self.pages] = visits
+        costs = [cost(each, of_all, self.cut, self.cut + YEAR) for each in self.histories]
+        return np.asarray(np.mean([each[self.pages] for each in costs], axis=0))
+
+    def bytes(self, visits: Array, sizes: Array, unchanged: float) -> float:
+        """Bytes per second that visits fetch, all pages together."""
+        found = self.mean(changes_found, visits)
+        return float((unchanged * (visits - found) + sizes * found).sum())
+
+
+def _factor_for(fetched: float, year: _Year, trial: Trial) -> float:
+    """By what even visits are to be multiplied so that they fetch as many bytes as the plan."""
+    assert trial.costs is not None
+    costs = trial.costs
+
+    def surplus(log_factor: float) -> float:
+        return year.bytes(np.exp(log_factor) * trial.even, *costs) - fetched
+
+    # Bytes are concave in the visits: they change by no more than the ratio of the dearest visit
+    # to the cheapest one.
+    far = np.log(max(*trial.costs[0], trial.costs[1]) / min(*trial.costs[0], trial.costs[1])) + 1
+    far += abs(np.log(fetched / year.bytes(trial.even, *costs)))
+    return float(np.exp(optimize.brentq(surplus, -far, far, xtol=1e-9)))
 
 
 def verdict_of(windows: Sequence[Window]) -> Verdict:

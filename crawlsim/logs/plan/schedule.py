@@ -7,12 +7,12 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crawlsim.logs.fit.shared_prior import Estimates, groups_of
+from crawlsim.logs.fit.shared_prior import Estimates, Groups, groups_of
 from crawlsim.logs.fit.with_signals import HostWorth
 from crawlsim.logs.plan import allocation
 from crawlsim.logs.plan.allocation import (
@@ -22,6 +22,7 @@ from crawlsim.logs.plan.allocation import (
     most_possible,
     refuse_what_cannot_be,
 )
+from crawlsim.logs.plan.byte_budget import ByteBudget, roughly_even_visits, sizes_of
 from crawlsim.logs.plan.gone import RECHECK, Gone, recheck_rates
 from crawlsim.logs.plan.hours import ActiveHours
 from crawlsim.logs.plan.planning import (
@@ -29,6 +30,7 @@ from crawlsim.logs.plan.planning import (
     OBJECTIVES,
     Forecast,
     even_share_of,
+    expected_bytes,
     expected_costs,
     forecast_of,
     left_fresh,
@@ -36,7 +38,7 @@ from crawlsim.logs.plan.planning import (
     stale_of,
     stale_shares,
 )
-from crawlsim.logs.plan.quantities import day_of, in_words
+from crawlsim.logs.plan.quantities import bytes_in_words, day_of, in_words
 from crawlsim.logs.plan.replay import (
     Changes,
     Trial,
@@ -87,7 +89,8 @@ class LogRequest:
     Attributes
     ----------
     visits : float
-        Visits per second, all pages together.
+        Visits per second, all pages together; where `bytes` is given how many of them there are
+        follows, and this number is not looked at.
     shortest, longest : float
         Seconds between two visits of a page; 0 and infinity for no limit.
     host_spacing : float
@@ -127,6 +130,8 @@ class LogRequest:
         Errors and redirects in a row after which a URL is gone.
     recheck : float
         Seconds between two visits of a URL that is gone; infinite for none.
+    bytes : ByteBudget, optional
+        The budget, where it is one of bytes.
     """
 
     visits: float
@@ -149,6 +154,23 @@ class LogRequest:
     hours: ActiveHours | None = None
     gone_after: int = GONE_AFTER
     recheck: float = RECHECK
+    bytes: ByteBudget | None = None
+
+    @property
+    def budget(self) -> float:
+        """Visits or bytes per second."""
+        return self.visits if self.bytes is None else self.bytes.per_second
+
+    @property
+    def least_cost(self) -> float:
+        """What a visit takes of the budget at least."""
+        return 1.0 if self.bytes is None else self.bytes.unchanged
+
+    def in_words(self, budget: float) -> str:
+        """A part of the budget, per second, as what it is a day."""
+        if self.bytes is None:
+            return quantity(f"{budget * DAY:.6g}", "visit")
+        return bytes_in_words(budget * DAY)
 
     def __post_init__(self) -> None:
         """Refuse what does not go together.
@@ -189,6 +211,19 @@ class LogRequest:
         if self.objective != "freshness" and self.rule != "freshness":
             allowed = "does not go with --rule, which is for freshness"
             raise ScenarioError("--objective", self.objective, allowed)
+        self._refuse_beside_bytes()
+
+    def _refuse_beside_bytes(self) -> None:
+        """Refuse what does not go with a budget of bytes."""
+        if self.bytes is None:
+            return
+        asked = f"{self.in_words(self.bytes.per_second)}/day"
+        if self.objective != "freshness":
+            allowed = f"does not go with --objective {self.objective}, which counts visits"
+            raise ScenarioError("--budget", asked, allowed)
+        if self.hours is not None:
+            allowed = "does not go with --active: what changes by night is not counted"
+            raise ScenarioError("--budget", asked, allowed)
 
 
 @dataclass(frozen=True)
@@ -276,6 +311,8 @@ class Schedule:
         """How many pages and visits, and what that promises."""
         pages = counted(len(self.urls), "page")
         visits = quantity(f"{self.spent * DAY:.4g}", "visit")
+        if self.asked.bytes is not None:
+            visits = self.asked.in_words(self.asked.budget)
         plan = None if self.expected is None else self.expected["plan"]
         stale = "no promise" if plan is None else f"{plan.mean:.1%} of the time out of date"
         return f"{pages}: {visits} a day, {stale}"
@@ -324,6 +361,18 @@ class Schedule:
     def spent(self) -> float:
         """Visits per second of all URLs, those that are gone included."""
         return float((1 / self.intervals).sum()) + self.gone.visits_per_second
+
+    @property
+    def bytes_of_pages(self) -> Array | None:
+        """Bytes per second that each page is expected to take; None where visits are counted."""
+        fetched = self.forecast.fetched
+        return None if fetched is None else fetched.bytes(1 / self.intervals)
+
+    def bytes(self) -> Share:
+        """Bytes per second that the plan is expected to fetch, where the budget is one of them."""
+        pages = share_of(expected_bytes(self.forecast, 1 / self.intervals))
+        gone = self.gone.visits_per_second * self.asked.least_cost
+        return Share(pages.mean + gone, pages.low + gone, pages.high + gone)
 
     def cost(self, objective: str) -> Share:
         """What the plan is expected to cost by an objective, as `expected_costs` has it."""
@@ -382,6 +431,11 @@ class Schedule:
         advised = CAUTIOUS_SHARE if verdict == "unknown" else 1.0
         return advised if advised > self.even_share else None
 
+    def _bytes_record(self) -> dict[str, float]:
+        """What is fetched in a day, in bytes."""
+        share = self.bytes()
+        return {"expected": share.mean * DAY, "low": share.low * DAY, "high": share.high * DAY}
+
     def record(self) -> dict[str, Any]:
         """The entries for JSON."""
         expected = None
@@ -406,6 +460,7 @@ class Schedule:
                     "paid": each.paid,
                     "cut": day_of(each.cut),
                     "pages": each.pages,
+                    **({} if each.bytes is None else {"bytes_per_day": each.bytes * DAY}),
                 }
                 for each in self.windows
             ]
@@ -420,7 +475,10 @@ class Schedule:
         return {
             "pages": len(self.urls),
             "gone": self.gone.record(),
-            "budget_per_day": self.asked.visits * DAY,
+            "budget_per_day": self.asked.budget * DAY,
+            "budget_of": "visits" if self.asked.bytes is None else "bytes",
+            "bytes_per_day": None if self.asked.bytes is None else self._bytes_record(),
+            "visits_per_day": self.spent * DAY,
             "objective": self.asked.objective,
             "even_share": self.even_share,
             "expected": expected,
@@ -445,6 +503,7 @@ def _joined(
 
 IN_WORDS = {
     "plan": "this plan",
+    "by_visits": "planned by visits, whatever their bytes",
     "without_signals": "this plan without signals",
     "uniform": "uniform",
     "proportional": "in proportion to the rate",
@@ -510,43 +569,38 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
     if asked.until is not None:
         log, late = log.up_to(asked.until)
     log, gone, limits, host_names, is_new = _planned_pages(log, asked)
-    left = replace(asked, visits=limits.budget)
     pages = len(log.urls)
-    interval = pages / left.visits
+    costs, of_sizes = _costs(log, asked)
+    visits_in_all = limits.budget
+    if costs is not None:
+        visits_in_all = roughly_even_visits(limits.budget, *costs, _rough_rate(log))
+    interval = pages / visits_in_all
     gaps = _gaps(log, interval, asked.until)
-    by = asked.longest_by
-    if asked.tiers or asked.rules_for:
-        by = "--tiers" if asked.tiers else "--rule-for or --max"
-    if is_new.any():
-        by = "--newborn" if np.isinf(asked.longest) else f"--newborn or {by}"
-    refuse_what_cannot_be(limits, host_names, by)
+    by = _who_set_longest(asked, is_new)
+    if costs is None:
+        refuse_what_cannot_be(limits, host_names, by)
     importance = _importance(log.urls, asked.weights)
     groups = groups_of(log.urls)
-    forecast = replace(forecast_of(gaps, groups, 1 / interval), hours=asked.hours)
+    forecast = forecast_of(gaps, groups, 1 / interval, costs=costs)
+    forecast = replace(forecast, hours=asked.hours)
+    if forecast.fetched is not None:
+        limits = replace(limits, takes=forecast.fetched.bytes)
+        refuse_what_cannot_be(limits, host_names, by)
+        interval = pages / float(allocation.evenly(limits).sum())
     windows = None
     even_share = even_share_of(gaps) if asked.even is None else asked.even
     if asked.backtest:
         of_pages = interval_limits(asked, log.urls)
-        limits_then = _limits(limits.budget, of_pages, limits.host, limits.host_budgets)
-
-        def tried(known: Gaps, some: NDArray[np.int64]) -> Trial:
-            own = _limits_of_some(limits_then, some, pages)
-            past = forecast_of(known, groups.of(some), 1 / interval)
-            share = even_share_of(known) if asked.even is None else asked.even
-            visits = _visits(past, importance[some], own, left, share)
-            even = allocation.evenly(own)
-            costs = [
-                expected_costs(past, each, importance[some], asked.objective).mean()
-                for each in (visits, even)
-            ]
-            return Trial(some, visits, even, importance[some], float(1 - costs[0] / costs[1]))
-
+        limits_then = _limits(
+            limits.budget, of_pages, limits.host, limits.host_budgets, asked.least_cost
+        )
+        tried = _Tried(limits_then, groups, 1 / interval, costs, importance, asked)
         histories = histories_of(gaps, forecast.estimates.rates)
         if isinstance(log, ChangeLog):
             later = np.diff(log.page, prepend=-1) == 0  # the first row only opens the watch
             histories = [Changes(log.page[later].astype(np.int64), log.time[later])]
-        windows = backtest(gaps, histories, tried, asked.objective)
-    visits = _visits(forecast, importance, limits, left, even_share)
+        windows = backtest(gaps, histories, tried.at, asked.objective)
+    visits = _visits(forecast, importance, limits, asked, even_share)
     doubt = _doubt(log, gaps, interval)
     return Schedule(
         urls=log.urls,
@@ -557,10 +611,10 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
         even_share=even_share,
         expected=None
         if doubt.reason
-        else expected_of(forecast, visits, importance, limits, left, gaps),
+        else expected_of(forecast, visits, importance, limits, asked, gaps, even_share),
         with_more=None
         if doubt.reason
-        else _with_more(forecast, importance, limits, left, even_share),
+        else _with_more(forecast, importance, limits, asked, even_share),
         windows=windows,
         forecast=forecast,
         asked=asked,
@@ -574,6 +628,7 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
         notes=(
             *log.notes,
             *doubt.notes,
+            *of_sizes,
             *_later_rows(late),
             *_doubts(gaps),
             *_of_gone(gone, pages, asked),
@@ -583,6 +638,44 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
             *_unmatched(all_urls, host_names, asked),
         ),
     )
+
+
+class _Tried(NamedTuple):
+    """Plans of earlier years.
+
+    Attributes
+    ----------
+    limits : Limits
+    groups : Groups
+    visits_of_a_page : float
+    costs : (ndarray, float), optional
+        As those of `forecast_of`, of all pages.
+    importance : ndarray, shape (pages,)
+    asked : LogRequest
+    """
+
+    limits: Limits
+    groups: Groups
+    visits_of_a_page: float
+    costs: tuple[Array, float] | None
+    importance: Array
+    asked: LogRequest
+
+    def at(self, known: Gaps, some: NDArray[np.int64]) -> Trial:
+        """Plan and even visits of some pages, from the gaps that were known."""
+        costs = None if self.costs is None else (self.costs[0][some], self.costs[1])
+        past = forecast_of(known, self.groups.of(some), self.visits_of_a_page, costs=costs)
+        limits = replace(self.limits, takes=None if past.fetched is None else past.fetched.bytes)
+        own = _limits_of_some(limits, some, len(self.importance))
+        importance = self.importance[some]
+        share = even_share_of(known) if self.asked.even is None else self.asked.even
+        visits = _visits(past, importance, own, self.asked, share)
+        even = allocation.evenly(own)
+        expected = [
+            expected_costs(past, each, importance, self.asked.objective).mean()
+            for each in (visits, even)
+        ]
+        return Trial(some, visits, even, importance, float(1 - expected[0] / expected[1]), costs)
 
 
 def even_schedule(log: AnyLog, asked: LogRequest, no_promise: str) -> Schedule:
@@ -673,7 +766,9 @@ def _planned_pages(
     rates = np.zeros(len(others))
     is_gone = states[others] != PAGE
     every = max(asked.tiers) if asked.tiers and np.isfinite(asked.recheck) else asked.recheck
-    rates[is_gone] = recheck_rates(hosts[others[is_gone]], budgets, every, asked.visits)
+    rates[is_gone] = recheck_rates(
+        hosts[others[is_gone]], budgets, every, asked.budget / asked.least_cost
+    )
     if asked.tiers:
         rates[rates < 1 / every] = 0.0  # the crawler cannot wait any longer
     with np.errstate(divide="ignore"):
@@ -684,7 +779,8 @@ def _planned_pages(
     log = log.of_pages(kept)
     is_new = _are_new(log, asked)
     of_pages = interval_limits(asked, log.urls, is_new)
-    limits = _limits(asked.visits - gone.visits_per_second, of_pages, hosts[kept], budgets)
+    left = asked.budget - gone.visits_per_second * asked.least_cost
+    limits = _limits(left, of_pages, hosts[kept], budgets, asked.least_cost)
     return log, gone, limits, host_names, is_new
 
 
@@ -720,8 +816,8 @@ def _of_newborn(is_new: NDArray[np.bool_], visits: Array, asked: LogRequest) -> 
     note = f"{counted(number, 'page')} {are} new, first seen within {age} of the end"
     if number:
         takes = f"{float(visits[is_new].sum()) * DAY:.3g}"
-        budget = quantity(f"{asked.visits * DAY:.6g}", "visit")
-        note += f": a visit every {every} or more, paid first, takes {takes} of {budget} a day"
+        of_all = f"of {asked.in_words(asked.visits)}" if asked.bytes is None else "visits"
+        note += f": a visit every {every} or more, paid first, takes {takes} {of_all} a day"
     if asked.backtest:
         note += "; the back-test leaves them to the plan"
     yield f"{note}."
@@ -744,18 +840,21 @@ def _of_gone(gone: Gone, pages: int, asked: LogRequest) -> Iterator[str]:
     if looks:
         is_gone = gone.states != PAGE
         longest = float(gone.intervals[is_gone & np.isfinite(gone.intervals)].max())
+        takes = f"{looks * DAY:.3g}"
+        if asked.bytes is not None:
+            takes = f"{asked.in_words(looks * asked.bytes.unchanged)}, as much as a 304 each,"
         spent = (
-            f"A look at each every {in_words(longest)} takes {looks * DAY:.3g} of "
-            f"{quantity(f'{asked.visits * DAY:.6g}', 'visit')} a day"
+            f"A look at each every {in_words(longest)} takes {takes} of "
+            f"{asked.in_words(asked.budget)} a day"
         )
         if longest > asked.recheck * (1 + 1e-9):
             spent += f" (a tenth at most: not every {in_words(asked.recheck)})"
-    even = asked.visits * DAY * total / (total + pages)
     are = "is no longer a page" if total == 1 else "are no longer pages"
-    yield (
-        f"{counted(total, 'URL')} {are}: {which}. {spent}, and no promise rests on them; spread "
-        f"evenly they would have taken {even:.3g}."
-    )
+    note = f"{counted(total, 'URL')} {are}: {which}. {spent}, and no promise rests on them"
+    if asked.bytes is None:
+        even = asked.visits * DAY * total / (total + pages)
+        note += f"; spread evenly they would have taken {even:.3g}"
+    yield f"{note}."
 
 
 def _other_spellings(gone: Gone, urls: NDArray[np.object_]) -> Iterator[str]:
@@ -849,6 +948,37 @@ def _gaps(log: AnyLog, interval: float, until: float | None) -> Gaps:
     return gaps
 
 
+def _who_set_longest(asked: LogRequest, is_new: NDArray[np.bool_]) -> str:
+    """The option that a refusal of the longest time between two visits names."""
+    by = asked.longest_by
+    if asked.tiers or asked.rules_for:
+        by = "--tiers" if asked.tiers else "--rule-for or --max"
+    if is_new.any():
+        by = "--newborn" if np.isinf(asked.longest) else f"--newborn or {by}"
+    return by
+
+
+def _costs(log: AnyLog, asked: LogRequest) -> tuple[tuple[Array, float] | None, list[str]]:
+    """The bytes of each page and of an unchanged one, and what is assumed of them; None of visits.
+
+    Raises
+    ------
+    ScenarioError
+        If the budget is one of bytes, and nothing says the size of any page.
+    """
+    if asked.bytes is None:
+        return None, []
+    sizes, notes = sizes_of(asked.bytes, log)
+    return (sizes, asked.bytes.unchanged), notes
+
+
+def _rough_rate(log: AnyLog) -> float:
+    """Changes per second of a page, all alike: those seen, over the time between visits."""
+    watched = float(np.where(np.diff(log.page) == 0, np.diff(log.time), 0.0).sum())
+    seen = int(log.changed.sum()) if isinstance(log, VisitLog) else len(log.page) - len(log.urls)
+    return seen / watched if watched > 0 else 0.0
+
+
 def _changes(log: AnyLog, gaps: Gaps) -> NDArray[np.int64]:
     """Changes of each page: all of them where they are known, else visits that found one."""
     if not isinstance(log, ChangeLog):
@@ -866,26 +996,25 @@ def _visits(
         visits = rule(forecast.estimates.rates, importance, limits)
     else:
         visits = planned(forecast, importance, limits, even_share, asked.objective)
-    return _in_tiers(visits, asked)
+    return _in_tiers(visits, asked, limits)
 
 
 def _with_more(
     forecast: Forecast, importance: Array, limits: Limits, asked: LogRequest, even_share: float
 ) -> float | None:
     """Expected stale share with a larger budget; None where the limits leave no room for it."""
-    asked = replace(asked, visits=(1 + MORE_BUDGET) * asked.visits)
-    limits = replace(limits, budget=asked.visits)
+    limits = replace(limits, budget=(1 + MORE_BUDGET) * limits.budget)
     if not leave_room(limits):
         return None
     visits = _visits(forecast, importance, limits, asked, even_share)
     return float(stale_shares(forecast, visits, importance).mean())
 
 
-def _in_tiers(visits: Array, asked: LogRequest) -> Array:
+def _in_tiers(visits: Array, asked: LogRequest, limits: Limits) -> Array:
     """The same visits in the tiers of the crawler, if it has some."""
     if not asked.tiers:
         return visits
-    return allocation.in_tiers(visits, 1 / np.sort(asked.tiers)[::-1], asked.visits)
+    return allocation.in_tiers(visits, 1 / np.sort(asked.tiers)[::-1], limits)
 
 
 def interval_limits(
@@ -942,10 +1071,11 @@ def _limits(
     intervals: tuple[float | Array, float | Array],
     hosts: NDArray[np.int64],
     host_budgets: Array,
+    least_cost: float = 1.0,
 ) -> Limits:
     """The limits of pages with these shortest and longest intervals, on these hosts."""
     shortest, longest = map(np.asarray, intervals)
-    rarest = _RAREST * budget / len(hosts)
+    rarest = _RAREST * budget / least_cost / len(hosts)
     with np.errstate(divide="ignore"):
         least = np.where(np.isinf(longest), rarest, 1 / longest)
         most = 1 / shortest
@@ -978,6 +1108,7 @@ def expected_of(
     limits: Limits,
     asked: LogRequest,
     gaps: Gaps,
+    even_share: float,
 ) -> dict[str, Share]:
     """Stale shares of the plan and of other rules that spend the same budget.
 
@@ -991,7 +1122,11 @@ def expected_of(
     }
     half_and_half = (plans["uniform"] + plans["proportional"]) / 2
     plans |= {"half_and_half": half_and_half}
-    plans = {"plan": visits} | {name: _in_tiers(each, asked) for name, each in plans.items()}
+    if forecast.by_visits is not None:
+        without_sizes = replace(forecast, worth=forecast.by_visits)
+        plans |= {"by_visits": planned(without_sizes, importance, limits, even_share)}
+    others = {name: _in_tiers(each, asked, limits) for name, each in plans.items()}
+    plans = {"plan": visits} | others
     expected = {}
     for name, each in plans.items():
         share = share_of(stale_shares(forecast, each, importance))

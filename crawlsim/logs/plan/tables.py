@@ -1,4 +1,4 @@
-"""Small tables that go with a schedule: weights of URLs, budgets of hosts."""
+"""Small tables that go with a schedule: weights and sizes of URLs, budgets of hosts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from scenarios.text import counted
 
 _URLS = ("url", "page")
 _WEIGHTS = ("weight", "views", "page_views", "pageviews", "count", "importance")
+_SIZES = ("bytes", "size", "content_length", "length")
 _HOSTS = ("host",)
 _VISITS = ("visits",)
 
@@ -37,6 +38,26 @@ def read_weights(path: str) -> dict[str, float]:
     if not any(weights.values()):
         raise ScenarioError("--weights", path, "holds no weight above 0")
     return weights
+
+
+def read_sizes(path: str) -> dict[str, float]:
+    """Bytes of URLs from the columns ``url,bytes``; of several rows of a URL the last one counts.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be read, has no rows, or a size is not a number above 0.
+    """
+    sizes: dict[str, float] = {}
+    for line, name, text in _rows("--sizes", path, _URLS, _SIZES):
+        value = _number(text)
+        if not (math.isfinite(value) and value > 0):
+            allowed = f"in line {line} of {path} must be a number above 0"
+            raise ScenarioError("bytes", text, allowed)
+        sizes[spelled(name)] = value
+    if not sizes:
+        raise ScenarioError("--sizes", path, "holds no page")
+    return sizes
 
 
 def read_robots(folder: str) -> dict[str, float]:
@@ -106,6 +127,12 @@ def of_site_keys(weights: Mapping[str, float], urls: Sequence[str]) -> dict[str,
         name = names.get(site_key(url), url)
         added[name] = added.get(name, 0.0) + weight
     return added
+
+
+def under_site_keys(sizes: Mapping[str, float], urls: Sequence[str]) -> dict[str, float]:
+    """The sizes of URLs under the names that their pages have; of several spellings the last."""
+    names = {site_key(url): url for url in urls}
+    return {names.get(site_key(url), url): size for url, size in sizes.items()}
 
 
 def read_host_visits(path: str) -> dict[str, str]:

@@ -24,7 +24,6 @@ from crawlsim.logs.plan.signal_levels import LevelPlan
 from crawlsim.logs.read.states import GONE, NEVER_ANSWERED, PAGE, REDIRECT, STATES
 from scenarios import ScenarioError
 from scenarios.arrays import Array, but_for_rounding
-from scenarios.text import quantity
 
 _NEXT_TO_NOTHING = 1e-3
 _AT_ONCE = 10_000
@@ -42,6 +41,7 @@ HEADER = (
 )
 
 _HEADER_OF_SIGNALS = ("level_seconds", "signal_worth_seconds")
+_HEADER_OF_BYTES = ("page_bytes", "bytes_per_day")
 
 WITH_SIGNALS = ("csv", "stormcrawler")
 """Formats that can say what a signal counts for."""
@@ -82,7 +82,12 @@ def _csv(schedule: Schedule, intervals: NDArray[Any]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     due = () if schedule.by_signals is None else schedule.by_signals.due[:2]
-    writer.writerow((*HEADER[:2], *(_HEADER_OF_SIGNALS if due else ()), *HEADER[2:]))
+    added = _HEADER_OF_SIGNALS if due else ()
+    fetched = schedule.forecast.fetched
+    if fetched is not None:
+        due = (np.rint(fetched.sizes), fetched.bytes(1 / intervals) * DAY)
+        added = _HEADER_OF_BYTES
+    writer.writerow((*HEADER[:2], *added, *HEADER[2:]))
     rates = schedule.estimates
     pages = zip(
         _values(schedule.urls),
@@ -122,7 +127,9 @@ def _rows_of_gone(schedule: Schedule) -> Iterator[tuple[Any, ...]]:
     ):
         why = "weight 0: not visited" if state == PAGE else _WHY_GONE[state]
         interval = seconds if math.isfinite(seconds) else ""
-        due = () if schedule.by_signals is None else (interval, 0.0)
+        due: tuple[Any, ...] = () if schedule.by_signals is None else (interval, 0.0)
+        if schedule.asked.bytes is not None:
+            due = ("", DAY / seconds * schedule.asked.bytes.unchanged)
         yield url, interval, *due, "", "", "", visits, changes, why, STATES[state]
 
 
@@ -239,12 +246,16 @@ def unspent(schedule: Schedule, form: str) -> str:
     if schedule.by_signals is not None:
         return ""
     seconds = intervals_in(schedule, form) * (FORMATS[form].unit or 1.0)
-    spent = float((1 / seconds).sum()) + schedule.gone.visits_per_second
-    if abs(spent / schedule.asked.visits - 1) <= _NEXT_TO_NOTHING:
+    asked = schedule.asked
+    of_gone = schedule.gone.visits_per_second * asked.least_cost
+    spent = float(schedule.limits.spent(1 / seconds).sum()) + of_gone
+    if abs(spent / asked.budget - 1) <= _NEXT_TO_NOTHING:
         return ""
-    why = "The tiers spend" if schedule.asked.tiers else f"Whole intervals for {form} spend"
-    asked = quantity(f"{schedule.asked.visits * DAY:.6g}", "visit")
-    return f"{why} {spent * DAY:.6g} of {asked} a day."
+    why = "The tiers spend" if asked.tiers else f"Whole intervals for {form} spend"
+    planned = float(schedule.limits.spent(1 / schedule.intervals).sum()) + of_gone
+    if not asked.tiers and planned < asked.budget * (1 - _NEXT_TO_NOTHING):
+        why = "Within the limits of the hosts, where cheap pages come first, the plan spends"
+    return f"{why} {schedule.limits.a_day(spent)} of {asked.in_words(asked.budget)} a day."
 
 
 def limits_in(form: str, shortest: float, longest: float | None) -> tuple[float, float]:
@@ -334,44 +345,53 @@ def whole_intervals(
     least, most : float or ndarray, shape (pages,)
         Of the whole intervals: whole numbers.
     limits : Limits
-        Whose host limits are kept.
+        Whose budget is spent, and whose host limits are kept.
     unit : float
         In seconds.
 
     Notes
     -----
-    Each interval is rounded up, or down where what was saved so far pays for it, over all pages
-    and on the host; the shortest intervals, of which rounding costs most, come first.
+    Each interval is rounded up, or down where what was saved so far pays for it, in visits or bytes
+    over all pages and in visits on the host; the shortest intervals, of which rounding costs most,
+    come first.
     """
     up = np.clip(np.ceil(intervals), least, most).astype(np.int64)
     down = np.clip(np.floor(intervals), least, most).astype(np.int64)
     exact = 1 / intervals
     saved = exact - 1 / up
     cost = 1 / down - exact
+    earned, paid, price = saved, cost, np.ones(len(intervals))
+    if (takes := limits.takes) is not None:
+        now = takes(exact / unit)
+        earned = now - takes(1 / (up * unit))
+        paid = takes(1 / (down * unit)) - now
+        price = now / exact  # of a visit: none more of the page costs as much
     spent = np.bincount(limits.host, exact, len(limits.host_budgets))
     of_host = np.asarray(limits.host_budgets * unit - spent).tolist()
     hosts = limits.host.tolist()
     fewest = np.broadcast_to(least, len(intervals)).tolist()
     in_hand = 0.0
-    nothing = _NOTHING * exact.sum()
+    in_all = float((price * exact).sum())
+    nothing = _NOTHING * in_all
     result = up.copy()
     ordered = but_for_rounding(intervals)
     for page in np.argsort(ordered, kind="stable").tolist():
         host = hosts[page]
-        if cost[page] <= min(in_hand + nothing, of_host[host]):
+        if paid[page] <= in_hand + nothing and cost[page] <= of_host[host]:
             result[page] = down[page]
-            in_hand -= cost[page]
+            in_hand -= paid[page]
             of_host[host] -= cost[page]
         else:
-            in_hand += saved[page]
+            in_hand += earned[page]
             of_host[host] += saved[page]
     for page in np.argsort(-ordered, kind="stable").tolist():
-        if in_hand <= _UNSPENT * exact.sum():
+        if in_hand <= _UNSPENT * in_all:
             break
         host = hosts[page]
         before = int(result[page])
-        most_visits = 1 / before + min(in_hand + nothing, of_host[host])
+        most_visits = 1 / before + min((in_hand + nothing) / price[page], of_host[host])
         result[page] = min(max(math.ceil(1 / most_visits), fewest[page]), before)
-        in_hand -= 1 / int(result[page]) - 1 / before
-        of_host[host] -= 1 / int(result[page]) - 1 / before
+        more = 1 / int(result[page]) - 1 / before
+        in_hand -= price[page] * more
+        of_host[host] -= more
     return result

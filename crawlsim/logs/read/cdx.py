@@ -28,6 +28,7 @@ _LETTERS: Mapping[str, tuple[str, ...]] = {
     "mime": ("m",),
     "status": ("s",),
     "digest": ("k", "c"),
+    "size": ("S",),
 }
 """What a column holds, and its letters in the header of a CDX file."""
 

@@ -10,7 +10,7 @@ from crawlsim.logs.read.named import Kind
 from crawlsim.logs.read.rows import Columns, Rows, rows_of
 from crawlsim.logs.read.words import columns_of_words
 
-_PLACES = {"time": 0, "status": 1, "url": 3, "mime": 6, "digest": 9}
+_PLACES = {"time": 0, "status": 1, "size": 2, "url": 3, "mime": 6, "digest": 9}
 _THREAD = 7
 _FEWEST = 10
 

@@ -61,6 +61,7 @@ class History:
         self._times: list[Array] = []
         self._states: list[NDArray[np.int8]] = []
         self._digests: list[NDArray[np.uint64]] = []
+        self._sizes: list[tuple[NDArray[np.int32], Array]] = []
         self._broken = BrokenRows()
         self._left_out: Counter[str] = Counter()
         self._zones: set[str] = set()
@@ -104,6 +105,9 @@ class History:
         self._times.append(rows.time[kept])
         self._states.append(rows.state[kept])
         self._digests.append(rows.digest[kept])
+        if rows.size is not None:
+            sized = kept & np.isfinite(rows.size)
+            self._sizes.append((page[sized], rows.size[sized]))
 
     def _indices_of(self, names: Sequence[str]) -> NDArray[np.int32]:
         """Index of each page, a new one for those not seen before; negative if it is not a page."""
@@ -135,12 +139,12 @@ class History:
         ScenarioError
             If there are none.
         """
-        urls, page, time, state, _ = self._in_order()
+        urls, page, time, state, _, sizes = self._in_order()
         has_content = state > UNTOLD
         self._left_out["nothing"] += int((state < UNTOLD).sum())
         kept = has_content & starts_anew(page, time)
         repeated = int(has_content.sum() - kept.sum())
-        return ChangeLog(urls, page[kept], time[kept], **self._of_all(repeated))
+        return ChangeLog(urls, page[kept], time[kept], sizes=sizes, **self._of_all(repeated))
 
     def visit_log(self) -> VisitLog:
         """The rows as visits, each with what it found.
@@ -150,7 +154,7 @@ class History:
         ScenarioError
             If there is no URL.
         """
-        urls, page, time, state, digest = self._in_order()
+        urls, page, time, state, digest, sizes = self._in_order()
         resolve_revisits(page, state, digest)
         stamped = resolve_stamps(page, state, digest, len(urls))
         if stamped:
@@ -181,6 +185,7 @@ class History:
             further,
             visits.contradicted,
             visits.compared,
+            sizes=sizes,
             **self._of_all(visits.repeated),
         )
 
@@ -201,8 +206,9 @@ class History:
         Array,
         NDArray[np.int8],
         NDArray[np.uint64],
+        Array | None,
     ]:
-        """URLs by name, and the columns by page and time."""
+        """URLs by name, the columns by page and time, and the mean size of each page."""
         if not self._index:
             allowed = f"the logs hold no row with a URL{self.said()}"
             raise ScenarioError("", MISSING, allowed)
@@ -211,20 +217,30 @@ class History:
         page = _joined(self._pages, np.int32)
         time = _joined(self._times, np.float64)
         state = _joined(self._states, np.int8)
+        sized = _joined([pages for pages, _ in self._sizes], np.int32)
         if self._key is not None:
-            page, names = _with_one_spelling(page, time, state, names, self._key)
+            of_name, names = _with_one_spelling(page, time, state, names, self._key)
+            page = of_name[page]
+            sized = of_name[sized]
         by_name = sorted(range(len(names)), key=names.__getitem__)
         urls = np.empty(len(names), object)
         urls[:] = [names[place] for place in by_name]
         rank = np.empty(len(names), np.int32)
         rank[by_name] = np.arange(len(names), dtype=np.int32)
         page = rank[page]
+        sizes = None
+        if self._sizes:
+            total = np.bincount(
+                rank[sized], _joined([each for _, each in self._sizes], np.float64), len(names)
+            )
+            with np.errstate(invalid="ignore"):
+                sizes = total / np.bincount(rank[sized], minlength=len(names))
         order = np.lexsort((time, page))
         page = page[order]
         time = time[order]
         state = state[order]
         digest = _joined(self._digests, np.uint64)[order]
-        return urls, page, time, state, digest
+        return urls, page, time, state, digest, sizes
 
     def said(self) -> str:
         """All that was left out, to go on with after a refusal without its full stop."""
@@ -268,7 +284,7 @@ def _with_one_spelling(
     names: Sequence[str],
     key: Callable[[str], str],
 ) -> tuple[NDArray[np.int32], list[str]]:
-    """The pages of rows whose spellings are put together, and what each is called.
+    """The page of each name whose spellings are put together, and what each is called.
 
     It is called as it was spelled when it last answered with a content, else as it was last seen.
     """
@@ -281,7 +297,7 @@ def _with_one_spelling(
     rank[by_name] = np.arange(len(names))
     order = np.lexsort((rank[page], time, state >= UNTOLD))
     chosen[of_name[page[order]]] = page[order]
-    return of_name[page], [names[place] for place in chosen.tolist()]
+    return of_name, [names[place] for place in chosen.tolist()]
 
 
 def _further(page: NDArray[np.int32], time: Array, state: NDArray[np.int8]) -> FurtherVisits:

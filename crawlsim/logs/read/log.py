@@ -93,6 +93,8 @@ class Log:
     repeated : int
         Rows at the page and time of another row, with which they are one.
     dated : bool
+    sizes : ndarray, shape (pages,), optional
+        Mean bytes of the contents of each page; NaN where the logs do not say.
     """
 
     urls: NDArray[np.object_]
@@ -102,6 +104,7 @@ class Log:
     left_out: tuple[str, ...] = field(default=(), kw_only=True)
     repeated: int = field(default=0, kw_only=True)
     dated: bool = field(default=True, kw_only=True)
+    sizes: Array | None = field(default=None, kw_only=True)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -127,7 +130,8 @@ class Log:
         index = np.full(len(self.urls), -1, np.int32)
         index[pages] = np.arange(len(pages), dtype=np.int32)
         some = self.where(index[self.page] >= 0)
-        return replace(some, urls=self.urls[pages], page=index[some.page])
+        sizes = None if self.sizes is None else self.sizes[pages]
+        return replace(some, urls=self.urls[pages], page=index[some.page], sizes=sizes)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "mime": ("content_mime_type", "mime", "mimetype"),
     "method": ("method", "http_method", "request_method"),
     "key": ("urlkey", "url_surtkey"),
+    "size": ("size", "bytes", "content_length", "length", "warc_record_length"),
 }
 """What a column holds, and the names by which it goes, in small letters; the first one counts."""
 

@@ -19,6 +19,7 @@ from crawlsim.logs.read.columns import (
     broken_rows,
     changes_in,
     codes_of,
+    numbers,
 )
 from crawlsim.logs.read.csv_lines import Broken
 from crawlsim.logs.read.times import NO_TIME, Times, doubtful_zones, seconds_of
@@ -78,6 +79,8 @@ class Rows:
     dated : bool
     signed : bool
         Whether the rows have a sign of a change of their own.
+    size : ndarray, shape (rows,), optional
+        Bytes of the content that a row brought; NaN where it brought none, or does not say.
     """
 
     names: Sequence[str]
@@ -92,6 +95,7 @@ class Rows:
     notes: tuple[str, ...] = ()
     dated: bool = True
     signed: bool = False
+    size: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,8 @@ class Columns:
     status, mime, digest, changed, method : pandas.Series, optional
     key : pandas.Series, optional
         By which an index of an archive is sorted.
+    size : pandas.Series, optional
+        Bytes of the answer.
     broken : Broken
         Lines that have no such columns.
     names : mapping
@@ -121,6 +127,7 @@ class Columns:
     changed: Any = None
     method: Any = None
     key: Any = None
+    size: Any = None
     broken: Broken = field(default_factory=Broken)
     names: Mapping[str, str] = field(default_factory=dict)
 
@@ -173,6 +180,10 @@ def rows_of(
         "status": state == _BROKEN,
     }
     state[(state == _NO_ANSWER) | (np.isnan(time) & says_nothing)] = NAMED
+    size = None
+    if columns.size is not None:
+        size = numbers(columns.size)
+        size[(state != DIGEST) | ~(size > 0)] = np.nan  # 304s and errors are not the page
     digest: NDArray[np.uint64] = np.zeros(len(time), np.uint64)
     if columns.digest is not None:
         digest = hashes_of(columns.digest)
@@ -220,6 +231,7 @@ def rows_of(
         frozenset(doubtful_zones(columns.time)) if _are_java(columns.time) else frozenset(),
         dated=times is None or times.dated is not False,
         signed=columns.changed is not None,
+        size=None if size is None else size[good],
     )
 
 

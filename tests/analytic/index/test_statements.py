@@ -425,10 +425,12 @@ def _robot_for_each_page() -> tuple[Any, Any]:
         r"\mu_i": 0.5,
         "I_i": 2.0,
         r"\mathbb{E}X": 1.5,
-        r"\mathbb{E}e^{-\mu_iX}": 1.0 / 1.75,
+        r"\sigma": 0.4,
+        r"\mathbb{E}e^{-\mu_i\sigmaX}": 1.0 / 1.3,
     }
-    stale = alone_obsolescence([0.5], [2.0], Exponential(mean=1.5))[0]
-    return [computed(latex, each, given) for each in ("r_i", "y_i")], [stale, 1.0 / 3.5]
+    stale = alone_obsolescence([0.5], [2.0], Exponential(mean=1.5), 0.4)[0]
+    rate = 1.0 / (2.0 + 1.5 * (1.0 - 0.6 * math.exp(-1.0)))
+    return [computed(latex, each, given) for each in ("r_i", "y_i")], [stale, rate]
 
 
 def _pages_that_wait() -> tuple[Any, Any]:

@@ -152,7 +152,7 @@ def test_tiers_spend_the_budget() -> None:
     rng = np.random.default_rng(5)
     tiers = 1 / np.array([30.0, 7.0, 1.0])
     visits = np.clip(np.exp(rng.normal(-2, 1, 500)), tiers[0], tiers[-1])
-    found = allocation.in_tiers(visits, tiers, float(visits.sum()))
+    found = allocation.in_tiers(visits, tiers, limits(float(visits.sum()), len(visits)))
     assert set(np.round(1 / found).astype(int)) <= {1, 7, 30}
     assert 0 <= visits.sum() - found.sum() < 1.0
     order = np.argsort(visits)
