@@ -60,6 +60,9 @@ _MOST_TRIED = 20_000
 _ALIKE = 1e-9
 """Costs that differ by less, relatively, are the same."""
 
+_MANY_MOVES = 100
+"""Steps times numbers beyond which a descent tries near steps only."""
+
 _FEW = 3
 """Numbers up to which any that follow one another are moved together."""
 
@@ -247,7 +250,7 @@ def cheapest(
     paid = costs(alike)
     if not np.isnan(paid).all():
         starts = [alike[int(np.nanargmin(paid))], *starts]
-    moves = [partial(moved, steps=steps, near=len(steps) > most)]
+    moves = [partial(moved, steps=steps, near=len(steps) * (numbers - 1) > _MANY_MOVES)]
     ends = [descended(start, moves, costs) for start in dict.fromkeys(starts)]
     known = [end for end in ends if not isnan(end[1])]
     if not known:
