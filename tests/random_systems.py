@@ -100,7 +100,7 @@ markovian = st.sampled_from(
         {"map": {"D0": [[-1.5, 0.1], [0.2, -0.6]], "D1": [[1.0, 0.4], [0.0, 0.4]]}},
     ]
 )
-batches = st.sampled_from(
+batch_deliveries = st.sampled_from(
     [
         {"bmap": {"D": [[[-1.0]], [[0.5]], [[0.3]], [[0.2]]]}},
         {
@@ -119,7 +119,7 @@ gaps = st.one_of(laws, laws.map(lambda law: {"renewal": law}), markovian)
 
 @st.composite
 def deliveries(draw: Any, robots: int) -> Tables:
-    any_process = st.one_of(markovian, batches)
+    any_process = st.one_of(markovian, batch_deliveries)
     kind = draw(st.sampled_from(["modes", "independent", "thinned", "marked"]))
     if kind == "modes":
         scalar = st.sampled_from(
@@ -154,7 +154,7 @@ def activations(draw: Any, robots: int, capacity: int, buffer: Tables | None) ->
     if kind == "switching":
         assert buffer is not None
         service = buffer["service"]
-        several = buffer.get("servers", 1) > 1
+        several = buffer.get("servers", 1) > 1 or "batch" in buffer
         row = st.lists(st.integers(0, robots), min_size=capacity + 1, max_size=capacity + 1).map(
             lambda targets: [max(targets[0], 1), *targets[1:]]
         )
@@ -181,7 +181,8 @@ def perhaps_by_state(draw: Any, tables: Tables) -> Tables:
     numbers = st.integers(0, scenario.robots.available)
     by_level = {"levels": draw(st.lists(numbers, min_size=levels, max_size=levels))}
     deliveries = scenario.robots.deliveries
-    if scenario.buffer.servers > 1 or deliveries is None or draw(st.booleans()):
+    one_by_one = scenario.buffer.servers == 1 and scenario.buffer.batch is None
+    if not one_by_one or deliveries is None or draw(st.booleans()):
         return {**tables, "activation": by_level}
     seen = seen_phases(scenario.buffer.service)
     order, phases = joint_size(deliveries)[0], 1 if seen is None else len(seen.alpha)
@@ -221,6 +222,21 @@ def buffers(draw: Any, places: int, with_pages: bool, batched: bool) -> Tables:
     return buffer
 
 
+@st.composite
+def batches(draw: Any, buffer: Tables) -> Tables:
+    """The buffer, of which servers take batches."""
+    most = draw(st.integers(1, 5))
+    least = draw(st.integers(1, min(most, buffer["waiting_places"] + 1)))
+    batch: Tables = {"most": most, "least": least}
+    if draw(st.booleans()) and not buffer.get("replace_older_copy"):
+        batch["wait"] = draw(times)
+    if draw(st.booleans()):
+        batch["per_page"] = draw(laws)
+    if "page-size" in buffer["service"]:
+        buffer = {**buffer, "service": draw(laws)}
+    return {**buffer, "batch": most if batch == {"most": most, "least": 1} else batch}
+
+
 commits = st.fixed_dictionaries(
     {"commit_interval": st.sampled_from([0.5, 2.0, 30.0])},
     optional={"phase": st.sampled_from([0.0, 0.25])},
@@ -228,10 +244,10 @@ commits = st.fixed_dictionaries(
 
 
 @st.composite
-def search_engines(draw: Any) -> Tables:
+def search_engines(draw: Any, *, in_batches: bool = False) -> Tables:
     """Pages, robots, activation, buffer and clients in any sensible subset."""
     with_pages = draw(st.booleans())
-    with_buffer = not with_pages or draw(st.booleans())
+    with_buffer = in_batches or not with_pages or draw(st.booleans())
     available = draw(st.integers(1, 4))
     robots: Tables = {"available": available}
     tables: Tables = {"name": "random", "robots": robots, "run": RUN}
@@ -239,7 +255,12 @@ def search_engines(draw: Any) -> Tables:
     if with_buffer:
         joint = draw(st.booleans())
         tables["buffer"] = draw(buffers(draw(st.integers(0, 5)), with_pages, joint))
-        capacity = tables["buffer"]["waiting_places"] + tables["buffer"].get("servers", 1)
+        most = 1
+        if in_batches:
+            tables["buffer"] = draw(batches(tables["buffer"]))
+            given = tables["buffer"]["batch"]
+            most = given if isinstance(given, int) else given["most"]
+        capacity = tables["buffer"]["waiting_places"] + most * tables["buffer"].get("servers", 1)
         rule = draw(activations(available, capacity, tables["buffer"]))
         switching = rule is not None and "switching" in rule
     else:
@@ -304,9 +325,9 @@ def interventions(draw: Any, tables: Tables) -> Tables:
 
 
 @st.composite
-def changing_search_engines(draw: Any) -> Tables:
+def changing_search_engines(draw: Any, *, in_batches: bool = False) -> Tables:
     """The same with interventions, observed now and then, sometimes without a warm-up."""
-    tables = draw(search_engines())
+    tables = draw(search_engines(in_batches=in_batches))
     tables["interventions"] = draw(st.lists(interventions(tables), max_size=3))
     observe = draw(st.sampled_from([None, 0.5, 7.0, 100.0]))
     warmup = draw(st.sampled_from([0.0, 7.0]))

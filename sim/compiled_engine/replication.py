@@ -25,7 +25,7 @@ from sim.compiled_engine.random_numbers import pages_ahead
 from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.signals import Signals, grown, new_signals
-from sim.compiled_engine.world import Buffer, Course, World
+from sim.compiled_engine.world import Batches, Buffer, Course, World
 from sim.draws import drawn_phase
 from sim.engine_inputs import (
     end_of_run,
@@ -40,6 +40,7 @@ from sim.law_counter import laws_tally
 from sim.sojourn_times import TimeCounter, sojourns_tally
 from sim.tally import (
     AgesTally,
+    BatchesTally,
     BufferTally,
     ClientsTally,
     CourseTally,
@@ -179,6 +180,7 @@ class Replication:
             robots_time=self._robots_time(window),
             class_time=self._class_time(),
             buffer=_buffer_tally(world) if scenario.buffer else None,
+            batches=_batches_tally(world.buffer.batches),
             pages=pages if scenario.pages else None,
             ages=AgesTally(np.array(age.time)) if scenario.pages and scenario.buffer else None,
             frontier=frontier_tally(world.frontier) if world.frontier else None,
@@ -241,6 +243,12 @@ def _buffer_tally(world: World) -> BufferTally:
         age_at_end=float(world.run.age_at_end),
         level_time=tuple(buffer.level_time.tolist()),
     )
+
+
+def _batches_tally(batches: Batches | None) -> BatchesTally | None:
+    if batches is None:
+        return None
+    return BatchesTally(int(batches.state.ended), float(batches.state.busy_time))
 
 
 def _sojourns_tally(buffer: Buffer) -> TimesTally:
