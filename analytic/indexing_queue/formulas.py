@@ -12,6 +12,17 @@ from numpy.typing import ArrayLike
 
 from analytic.index import conditions, page_conditions
 from analytic.index.formula import Formula, Values, dependent, is_covered, reason_against
+from analytic.indexing_queue.batches import (
+    batches_fit,
+    batches_solved,
+    measures_of_batches,
+    page_of_batches_fits,
+    quantiles_of_batches,
+    sojourn_moments_of_batches,
+    sojourn_quantiles_of_batches,
+    sojourns_of_batches,
+    solve_batches,
+)
 from analytic.indexing_queue.chain import count_states, dense_generator
 from analytic.indexing_queue.erlang import (
     erlang_a_throughput,
@@ -23,6 +34,7 @@ from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.levels_and_fates import fate_rates, level_probabilities, marginals_of
 from analytic.indexing_queue.measures import (
     CONTROL_COST,
+    COST_WITHOUT_RESPONSE,
     Accuracy,
     approximated,
     chain_of,
@@ -377,6 +389,18 @@ def response_priced(scenario: Scenario) -> str | None:
     return None if scenario.prices.response else "[costs] does not price the response time"
 
 
+def response_unpriced(scenario: Scenario) -> str | None:
+    """[costs] does not price the response time."""
+    return "[costs] prices the response time" if scenario.prices.response else None
+
+
+def _classes_of_batches(scenario: Scenario) -> Values:
+    """Sojourn times but for the mean of all pages, which takes no page that is followed."""
+    for name, subject, value in sojourns_of_batches(scenario):
+        if name == "sojourn_time_second_moment" or (name == "sojourn_time" and subject != "all"):
+            yield name, subject, value
+
+
 def _some_timer(scenario: Scenario) -> str | None:
     """Waiting pages become obsolete."""
     return None if conditions.timer_of(scenario) else "waiting pages do not become obsolete"
@@ -392,6 +416,10 @@ def _quantiles_of_servers(scenario: Scenario) -> Values:
     chain = servers_chain_of(scenario)
     stationary = solve_servers(chain)
     return _by_share(scenario, partial(sojourn_quantiles_of_servers, chain, stationary))
+
+
+def _quantiles_of_batches(scenario: Scenario) -> Values:
+    return _by_share(scenario, partial(quantiles_of_batches, scenario))
 
 
 def _by_share(scenario: Scenario, quantiles: Callable[..., dict[str, Array]]) -> Values:
@@ -491,6 +519,22 @@ _SERVERS = (
 )
 """Conditions of several servers."""
 
+_BATCHES = (
+    conditions.has_buffer_of_batches,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.pages_leave_the_queue_alone,
+    conditions.not_switching,
+    conditions.taken_by_number,
+    conditions.service_of_batch_alike,
+    conditions.markovian_accesses,
+    conditions.phase_type_service,
+    conditions.exponential_patience_or_none,
+    batches_fit,
+    batches_solved,
+)
+"""Conditions of servers that take batches."""
+
 _TEXTBOOK = (
     *(each for each in _POISSON if each is not conditions.one_server),
     conditions.several_servers,
@@ -524,6 +568,13 @@ _servers_row = partial(
     Formula,
     paper="avrachenkov2011",
     number="section 3, several servers",
+    kind="exact",
+    origin="own",
+)
+_batches_row = partial(
+    Formula,
+    paper="neuts1967",
+    number="bulk service, with a capacity",
     kind="exact",
     origin="own",
 )
@@ -726,6 +777,46 @@ FORMULAS: tuple[Formula, ...] = (
         function=control_cost,
         conditions=(*_SERVERS, conditions.priced, conditions.response_known),
         evaluate=_only(solved_servers, "control_cost"),
+    ),
+    _batches_row(
+        quantity="levels, rates, shares of the fates where servers take batches of pages",
+        latex=r"\mathbf{p}\,Q=0,\qquad p_n=\sum_{w+\sum_is_i=n}p(w,\mathbf{s},\mathbf{m}),\qquad "
+        r"\bar\iota=1-\frac{\mathbb{E}\,b}{c},\qquad "
+        r"\Theta=\sum_{\mathbf{s},\mathbf{m}}p(\mathbf{s},\mathbf{m})\sum_is_i\,\mathbf{s}_{m_i},"
+        r"\qquad\bar s=\frac{\Theta}{\sum_{\mathbf{m}}p(\mathbf{m})\sum_i\mathbf{s}_{m_i}}",
+        function=solve_batches,
+        conditions=_BATCHES,
+        evaluate=_all_but(measures_of_batches, "control_cost"),
+    ),
+    _batches_row(
+        quantity="sojourn time by class and its second moment, where servers take batches",
+        latex=r"\mathbb{E}[W^k;c]=k!\,\mathbf{a}\,(-T)^{-(k+1)}\,\mathbf{t}_c\quad(k=0,1,2),"
+        r"\qquad V=\begin{cases}W+\sigma&\text{served}\\W&\text{dropped}\end{cases}",
+        function=sojourn_moments_of_batches,
+        conditions=(*_BATCHES, *_FIFO, page_of_batches_fits),
+        evaluate=_classes_of_batches,
+    ),
+    _batches_row(
+        quantity="quantiles of the sojourn time by class, where servers take batches",
+        latex=r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
+        r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
+        function=sojourn_quantiles_of_batches,
+        conditions=(*_BATCHES, quantiles_asked, *_FIFO, page_of_batches_fits),
+        evaluate=_quantiles_of_batches,
+    ),
+    _batches_row(
+        quantity="control cost where servers take batches",
+        latex=COST_WITHOUT_RESPONSE,
+        function=control_cost,
+        conditions=(*_BATCHES, conditions.priced, response_unpriced),
+        evaluate=_only(measures_of_batches, "control_cost"),
+    ),
+    _batches_row(
+        quantity="control cost with a price of the response where servers take batches",
+        latex=CONTROL_COST,
+        function=control_cost,
+        conditions=(*_BATCHES, conditions.priced, response_priced, *_FIFO, page_of_batches_fits),
+        evaluate=_only(sojourns_of_batches, "control_cost"),
     ),
     _textbook_row(
         number="section 3.4, with a capacity",

@@ -308,7 +308,7 @@ def solved_servers(scenario: Scenario) -> tuple[Row, ...]:
     active = float((phases * chain.deliveries.active[..., 0]).sum())
     robots = active, mean_active_by_class(chain.deliveries, phases)
     rates = rates_of_fates(chain, stationary)
-    rows = list(_all_rows(levels, robots, rates, scenario.prices, sojourns))
+    rows = list(all_rows(levels, robots, rates, scenario.prices, sojourns))
     return (*rows, ("idle_indexers", None, idle_servers(levels, buffer.servers)))
 
 
@@ -344,10 +344,10 @@ def chain_measures(
 ) -> Iterator[Row]:
     """The same from the marginals, the rates of the fates, and the sojourn times, if known."""
     robots = mean_active(chain, marginals), mean_active_by_class(chain, marginals.phases)
-    return _all_rows(marginals.levels, robots, rates, costs, sojourns)
+    return all_rows(marginals.levels, robots, rates, costs, sojourns)
 
 
-def _all_rows(
+def all_rows(
     levels: Array,
     robots: tuple[float, list[float]],
     rates: dict[str, float],
