@@ -348,7 +348,9 @@ class Buffer(Section):
             allowed = f"must be at most waiting_places + 1 ({self.waiting_places + 1})"
             raise refused(allowed, key="batch.least", value=batch.least)
         if isinstance(self.service, PageSize):
-            allowed = "does not go with batch, whose services are of a whole batch; see batch.per_page"
+            allowed = (
+                "does not go with batch, whose services are of a whole batch; see batch.per_page"
+            )
             raise refused(allowed, key="service.page-size")
         if batch.wait is not None and self.replace_older_copy:
             raise refused("does not go with replace_older_copy", key="batch.wait", value=batch.wait)

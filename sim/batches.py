@@ -49,6 +49,8 @@ class BatchBuffer(Buffer):
         self._rules = batches
         self._batches: list[list[Item]] = [[] for _ in range(fixed.servers)]
         self._busy = 0
+        self._busy_time = self._busy_since = 0.0
+        self._batches_ended = 0
         self._watching = _NOBODY
         super().__init__(clock, fixed, *others)
 
@@ -128,8 +130,7 @@ class BatchBuffer(Buffer):
     def _start_counting(self, now: float) -> None:
         super()._start_counting(now)
         self._batches_ended = 0
-        self._busy_time = 0.0
-        self._busy_since = now
+        self._busy_time, self._busy_since = 0.0, now
 
     def batches(self, now: float) -> BatchesTally:
         """What was counted of batches from the end of the warm-up to now."""

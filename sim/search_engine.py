@@ -322,12 +322,15 @@ class SearchEngine:
         """Says when the service of a batch ends: a draw, and where pages add to it one for each."""
         end = self._ends["service_speed"]
         draw = sampler(queue.service, self._stream("service"))
-        more = batch.per_page and sampler(batch.per_page, self._stream("page of a batch"))
+        more = None
+        if batch.per_page is not None:
+            more = sampler(batch.per_page, self._stream("page of a batch"))
 
         def end_of_batch(now: float, pages: int) -> float:
             length = draw()
-            for _ in range(pages if more else 0):
-                length += more()
+            if more is not None:
+                for _ in range(pages):
+                    length += more()
             return end(now, length)
 
         return BatchRules(batch.most, batch.least, batch.wait, end_of_batch)

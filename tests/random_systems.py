@@ -204,7 +204,9 @@ def accessing(draw: Any, pages: int) -> Tables:
 
 
 @st.composite
-def buffers(draw: Any, places: int, with_pages: bool, batched: bool) -> Tables:
+def buffers(
+    draw: Any, places: int, with_pages: bool, batched: bool, in_batches: bool = False
+) -> Tables:
     clocks = st.one_of(laws, st.just("never"), *([st.just("page-change")] if with_pages else []))
     by_size = {"page-size": {"time_per_unit": 0.3, "constant": draw(times)}}
     buffer = {
@@ -219,7 +221,14 @@ def buffers(draw: Any, places: int, with_pages: bool, batched: bool) -> Tables:
         buffer["admission"] = "partial"
         buffer["when_full"] = draw(st.sampled_from(["lose-new", "push-out"]))
         buffer["replace_older_copy"] = with_pages and draw(st.booleans())
-    return buffer
+    return draw(batches(buffer)) if in_batches else buffer
+
+
+def capacity_of(buffer: Tables) -> int:
+    """Pages that there is room for, those in service included."""
+    batch = buffer.get("batch", 1)
+    most: int = batch["most"] if isinstance(batch, dict) else batch
+    return int(buffer["waiting_places"]) + most * int(buffer.get("servers", 1))
 
 
 @st.composite
@@ -254,13 +263,8 @@ def search_engines(draw: Any, *, in_batches: bool = False) -> Tables:
     switching = False
     if with_buffer:
         joint = draw(st.booleans())
-        tables["buffer"] = draw(buffers(draw(st.integers(0, 5)), with_pages, joint))
-        most = 1
-        if in_batches:
-            tables["buffer"] = draw(batches(tables["buffer"]))
-            given = tables["buffer"]["batch"]
-            most = given if isinstance(given, int) else given["most"]
-        capacity = tables["buffer"]["waiting_places"] + most * tables["buffer"].get("servers", 1)
+        tables["buffer"] = draw(buffers(draw(st.integers(0, 5)), with_pages, joint, in_batches))
+        capacity = capacity_of(tables["buffer"])
         rule = draw(activations(available, capacity, tables["buffer"]))
         switching = rule is not None and "switching" in rule
     else:

@@ -8,7 +8,7 @@ The bulk service rule is that of neuts1967, as derived in docs/theory/indexing-q
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -72,7 +72,7 @@ class FollowedPage(NamedTuple):
 
 
 class _Event(NamedTuple):
-    """A rate, the pages that come and enter, those that are then taken, and the state afterwards."""
+    """A rate, the pages that come, enter and are taken then, and the state afterwards."""
 
     rate: float
     delivered: int
@@ -145,10 +145,13 @@ class BatchChain:
             ]
         return taken, after
 
-    def events(self, state: BatchState, *, deliveries: bool = True) -> Iterator[_Event]:
+    def events(self, state: BatchState) -> Iterator[_Event]:
         """All that may happen in a state but that a page becomes obsolete."""
-        if deliveries:
-            yield from self._deliveries(state)
+        yield from self.deliveries(state)
+        yield from self.services(state)
+
+    def services(self, state: BatchState) -> Iterator[_Event]:
+        """Services that end, and changes of their phases."""
         exits = self.service.exit_rates.tolist()
         for place, (size, phase) in enumerate(state.jobs):
             others = (*state.jobs[:place], *state.jobs[place + 1 :])
@@ -158,7 +161,8 @@ class BatchChain:
                     jobs = tuple(sorted((*others, (size, other))))
                     yield _Event(rate, 0, 0, 0, state._replace(jobs=jobs))
 
-    def _deliveries(self, state: BatchState) -> Iterator[_Event]:
+    def deliveries(self, state: BatchState) -> Iterator[_Event]:
+        """Pages that come, and changes of the phase of the deliveries."""
         taken = state.waiting + len(state.jobs) * self.most
         for delivered, arrivals, rate in self._rates(self.robots_at(state.level), state.arrivals):
             entering = accepted_pages(taken, delivered, self.capacity, self.admission)
@@ -235,7 +239,7 @@ def batch_rates(solved: SolvedBatches) -> dict[str, float]:
         for size, phase in state.jobs:
             rates["batches"] += share * exits[phase]
             rates["served"] += share * exits[phase] * size
-        for event in chain._deliveries(state):
+        for event in chain.deliveries(state):
             rates["delivered"] += share * event.rate * event.delivered
             rates["lost"] += share * event.rate * (event.delivered - event.entering)
     return rates
@@ -254,7 +258,7 @@ class _Entries(NamedTuple):
     """Pages that enter per unit time: those that a server takes at once, and the others."""
 
     at_once: float
-    waiting: Counter[FollowedPage]
+    waiting: dict[FollowedPage, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +277,8 @@ class _Followed:
     def moves(self, page: FollowedPage) -> Iterator[Move]:
         """All moves from a state: taken, obsolete, or it waits on."""
         ahead, queue = page
-        for event in self.chain.events(queue, deliveries=self.chain.least > 1):
+        events = self.chain.services if self.chain.least == 1 else self.chain.events
+        for event in events(queue):
             if ahead < event.taken:
                 yield Move(event.rate, page, _TAKEN)
             else:
@@ -287,9 +292,9 @@ class _Followed:
     def entries(self, solved: SolvedBatches) -> _Entries:
         """Pages that enter per unit time."""
         at_once = 0.0
-        waiting: Counter[FollowedPage] = Counter()
+        waiting: dict[FollowedPage, float] = defaultdict(float)
         for state, share in solved.probabilities.items():
-            for event in self.chain._deliveries(state):
+            for event in self.chain.deliveries(state) if share > 0 else ():
                 for ahead in range(state.waiting, state.waiting + event.entering):
                     flow = share * event.rate
                     if ahead < event.taken:

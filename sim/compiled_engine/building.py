@@ -236,9 +236,7 @@ def _batches(servers: int, batch: Batch) -> Batches:
             wait=batch.wait,
             per_page=batch.per_page is not None,
         ),
-        state=record(
-            busy=0, busy_time=0.0, busy_since=0.0, serving=0, ended=0, watching=NONE
-        ),
+        state=record(busy=0, busy_time=0.0, busy_since=0.0, serving=0, ended=0, watching=NONE),
         size=np.zeros(servers, dtype=np.int64),
     )
 
