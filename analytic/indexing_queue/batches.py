@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy
@@ -44,6 +44,9 @@ from analytic.machinery.state_space import MOST_STATES, Move, explore
 from scenarios import Scenario
 from scenarios.arrays import Array
 from scenarios.model import present
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 Jobs = tuple[tuple[int, int], ...]
 """Size and phase of the batch of each busy server, ascending."""
@@ -200,9 +203,10 @@ class BatchChain:
 
 
 class SolvedBatches(NamedTuple):
-    """Stationary probabilities of the states of a chain."""
+    """A chain, the rates between its states, and their stationary probabilities."""
 
     chain: BatchChain
+    rates: csr_matrix
     probabilities: dict[BatchState, float]
 
 
@@ -219,7 +223,7 @@ def solve_batches(chain: BatchChain) -> SolvedBatches:
     start = [BatchState(0, phase, ()) for phase in range(chain.modes.shape[2])]
     explored = explore(start, chain.moves)
     found = np.maximum(explored.stationary(), 0.0).tolist()
-    return SolvedBatches(chain, dict(zip(explored.states, found, strict=True)))
+    return SolvedBatches(chain, explored.rates[0], dict(zip(explored.states, found, strict=True)))
 
 
 def batch_rates(solved: SolvedBatches) -> dict[str, float]:
@@ -387,7 +391,14 @@ def batch_chain_of(scenario: Scenario) -> BatchChain:
 
 
 @Remembered
-def _solution_of(scenario: Scenario) -> SolvedBatches:
+def solution_of_batches(scenario: Scenario) -> SolvedBatches:
+    """The chain of a scenario, solved.
+
+    Raises
+    ------
+    NoAnswerError
+        If the steady state is not unique.
+    """
     try:
         return solve_batches(batch_chain_of(scenario))
     except ValueError as failure:
@@ -401,11 +412,11 @@ def measures_of_batches(scenario: Scenario) -> Iterator[Row]:
 
 def sojourns_of_batches(scenario: Scenario) -> Iterator[Row]:
     """The same with sojourn times by class of pages, first come first served."""
-    return _rows(scenario, list(sojourn_moments_of_batches(_solution_of(scenario))))
+    return _rows(scenario, list(sojourn_moments_of_batches(solution_of_batches(scenario))))
 
 
 def _rows(scenario: Scenario, sojourns: list[Row] | None) -> Iterator[Row]:
-    solved = _solution_of(scenario)
+    solved = solution_of_batches(scenario)
     rates = batch_rates(solved)
     levels = batch_levels(solved)
     yield from all_rows(levels, (rates["robots"], []), rates, scenario.prices, sojourns)
@@ -416,7 +427,7 @@ def _rows(scenario: Scenario, sojourns: list[Row] | None) -> Iterator[Row]:
 
 def quantiles_of_batches(scenario: Scenario, shares: Sequence[float]) -> dict[str, Array]:
     """Quantiles of the sojourn time by class of pages."""
-    return sojourn_quantiles_of_batches(_solution_of(scenario), shares)
+    return sojourn_quantiles_of_batches(solution_of_batches(scenario), shares)
 
 
 @dependent
@@ -434,12 +445,29 @@ def batches_fit(scenario: Scenario) -> str | None:
 @dependent
 def batches_solved(scenario: Scenario) -> str | None:
     """The steady state is unique."""
-    _solution_of(scenario)
+    solution_of_batches(scenario)
     return None
 
 
 @dependent
 def page_of_batches_fits(scenario: Scenario) -> str | None:
     """A waiting page can be followed with all that matters to it."""
-    sojourn_moments_of_batches(_solution_of(scenario))
+    sojourn_moments_of_batches(solution_of_batches(scenario))
     return None
+
+
+BATCHES = (
+    conditions.has_buffer_of_batches,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.pages_leave_the_queue_alone,
+    conditions.not_switching,
+    conditions.taken_by_number,
+    conditions.service_of_batch_alike,
+    conditions.markovian_accesses,
+    conditions.phase_type_service,
+    conditions.exponential_patience_or_none,
+    batches_fit,
+    batches_solved,
+)
+"""Conditions of servers that take batches."""

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from analytic.index import conditions, page_conditions
 from analytic.index.formula import Formula, Values, dependent, is_covered, reason_against
 from analytic.indexing_queue.batches import (
-    batches_fit,
-    batches_solved,
+    BATCHES,
     measures_of_batches,
     page_of_batches_fits,
     quantiles_of_batches,
@@ -519,22 +518,6 @@ _SERVERS = (
 )
 """Conditions of several servers."""
 
-_BATCHES = (
-    conditions.has_buffer_of_batches,
-    conditions.no_host_spacing,
-    conditions.resolved_activation,
-    conditions.pages_leave_the_queue_alone,
-    conditions.not_switching,
-    conditions.taken_by_number,
-    conditions.service_of_batch_alike,
-    conditions.markovian_accesses,
-    conditions.phase_type_service,
-    conditions.exponential_patience_or_none,
-    batches_fit,
-    batches_solved,
-)
-"""Conditions of servers that take batches."""
-
 _TEXTBOOK = (
     *(each for each in _POISSON if each is not conditions.one_server),
     conditions.several_servers,
@@ -785,7 +768,7 @@ FORMULAS: tuple[Formula, ...] = (
         r"\Theta=\sum_{\mathbf{s},\mathbf{m}}p(\mathbf{s},\mathbf{m})\sum_is_i\,\mathbf{s}_{m_i},"
         r"\qquad\bar s=\frac{\Theta}{\sum_{\mathbf{m}}p(\mathbf{m})\sum_i\mathbf{s}_{m_i}}",
         function=solve_batches,
-        conditions=_BATCHES,
+        conditions=BATCHES,
         evaluate=_all_but(measures_of_batches, "control_cost"),
     ),
     _batches_row(
@@ -793,7 +776,7 @@ FORMULAS: tuple[Formula, ...] = (
         latex=r"\mathbb{E}[W^k;c]=k!\,\mathbf{a}\,(-T)^{-(k+1)}\,\mathbf{t}_c\quad(k=0,1,2),"
         r"\qquad V=\begin{cases}W+\sigma&\text{served}\\W&\text{dropped}\end{cases}",
         function=sojourn_moments_of_batches,
-        conditions=(*_BATCHES, *_FIFO, page_of_batches_fits),
+        conditions=(*BATCHES, *_FIFO, page_of_batches_fits),
         evaluate=_classes_of_batches,
     ),
     _batches_row(
@@ -801,21 +784,21 @@ FORMULAS: tuple[Formula, ...] = (
         latex=r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
         r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
         function=sojourn_quantiles_of_batches,
-        conditions=(*_BATCHES, quantiles_asked, *_FIFO, page_of_batches_fits),
+        conditions=(*BATCHES, quantiles_asked, *_FIFO, page_of_batches_fits),
         evaluate=_quantiles_of_batches,
     ),
     _batches_row(
         quantity="control cost where servers take batches",
         latex=COST_WITHOUT_RESPONSE,
         function=control_cost,
-        conditions=(*_BATCHES, conditions.priced, response_unpriced),
+        conditions=(*BATCHES, conditions.priced, response_unpriced),
         evaluate=_only(measures_of_batches, "control_cost"),
     ),
     _batches_row(
         quantity="control cost with a price of the response where servers take batches",
         latex=CONTROL_COST,
         function=control_cost,
-        conditions=(*_BATCHES, conditions.priced, response_priced, *_FIFO, page_of_batches_fits),
+        conditions=(*BATCHES, conditions.priced, response_priced, *_FIFO, page_of_batches_fits),
         evaluate=_only(sojourns_of_batches, "control_cost"),
     ),
     _textbook_row(
