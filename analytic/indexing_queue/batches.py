@@ -456,6 +456,12 @@ def page_of_batches_fits(scenario: Scenario) -> str | None:
     return None
 
 
+@dependent
+def response_of_batches_fits(scenario: Scenario) -> str | None:
+    """A waiting page can be followed, where the response has a price."""
+    return page_of_batches_fits(scenario) if scenario.prices.response else None
+
+
 BATCHES = (
     conditions.has_buffer_of_batches,
     conditions.no_host_spacing,

@@ -17,6 +17,7 @@ from analytic.indexing_queue.batches import (
     measures_of_batches,
     page_of_batches_fits,
     quantiles_of_batches,
+    response_of_batches_fits,
     sojourn_moments_of_batches,
     sojourn_quantiles_of_batches,
     sojourns_of_batches,
@@ -33,7 +34,6 @@ from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.levels_and_fates import fate_rates, level_probabilities, marginals_of
 from analytic.indexing_queue.measures import (
     CONTROL_COST,
-    COST_WITHOUT_RESPONSE,
     Accuracy,
     approximated,
     chain_of,
@@ -388,16 +388,16 @@ def response_priced(scenario: Scenario) -> str | None:
     return None if scenario.prices.response else "[costs] does not price the response time"
 
 
-def response_unpriced(scenario: Scenario) -> str | None:
-    """[costs] does not price the response time."""
-    return "[costs] prices the response time" if scenario.prices.response else None
-
-
 def _classes_of_batches(scenario: Scenario) -> Values:
     """Sojourn times but for the mean of all pages, which takes no page that is followed."""
     for name, subject, value in sojourns_of_batches(scenario):
         if name == "sojourn_time_second_moment" or (name == "sojourn_time" and subject != "all"):
             yield name, subject, value
+
+
+def _cost_of_batches(scenario: Scenario) -> Values:
+    of = sojourns_of_batches if scenario.prices.response else measures_of_batches
+    return [row for row in of(scenario) if row[0] == "control_cost"]
 
 
 def _some_timer(scenario: Scenario) -> str | None:
@@ -763,43 +763,45 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _batches_row(
         quantity="levels, rates, shares of the fates where servers take batches of pages",
-        latex=r"\mathbf{p}\,Q=0,\qquad p_n=\sum_{w+\sum_is_i=n}p(w,\mathbf{s},\mathbf{m}),\qquad "
-        r"\bar\iota=1-\frac{\mathbb{E}\,b}{c},\qquad "
-        r"\Theta=\sum_{\mathbf{s},\mathbf{m}}p(\mathbf{s},\mathbf{m})\sum_is_i\,\mathbf{s}_{m_i},"
-        r"\qquad\bar s=\frac{\Theta}{\sum_{\mathbf{m}}p(\mathbf{m})\sum_i\mathbf{s}_{m_i}}",
+        latex=r"\begin{split}"
+        r"\mathbf{p}\,Q&=0,\qquad p_n=\sum_{w+\sum_is_i=n}p(w,\mathbf{s},\mathbf{m}),\qquad "
+        r"\sum_np_n=1,\qquad\bar\iota=1-\frac{\mathbb{E}b}{c}\\"
+        r"\Theta&=\sum_{w,\mathbf{s},\mathbf{m}}p(w,\mathbf{s},\mathbf{m})\sum_is_ih_{m_i},\qquad "
+        r"P_{\mathrm{succ}}=\frac{\Theta}{\lambda},\qquad "
+        r"\bar s=\Theta\Big/\sum_{w,\mathbf{s},\mathbf{m}}p(w,\mathbf{s},\mathbf{m})\sum_ih_{m_i}"
+        r"\end{split}",
         function=solve_batches,
         conditions=BATCHES,
         evaluate=_all_but(measures_of_batches, "control_cost"),
     ),
     _batches_row(
         quantity="sojourn time by class and its second moment, where servers take batches",
-        latex=r"\mathbb{E}[W^k;c]=k!\,\mathbf{a}\,(-T)^{-(k+1)}\,\mathbf{t}_c\quad(k=0,1,2),"
-        r"\qquad V=\begin{cases}W+\sigma&\text{served}\\W&\text{dropped}\end{cases}",
+        latex=r"\mathbb{E}V_k=\frac{\mathbf{a}\,(-T)^{-1}\mathbf{f}_k}{\mathbf{a}\,\mathbf{f}_k},"
+        r"\qquad\mathbb{E}V_k^2=\frac{2\,\mathbf{a}\,(-T)^{-2}\mathbf{f}_k}"
+        r"{\mathbf{a}\,\mathbf{f}_k},\qquad \mathbf{f}_k=(-T)^{-1}\mathbf{t}_k",
         function=sojourn_moments_of_batches,
         conditions=(*BATCHES, *_FIFO, page_of_batches_fits),
         evaluate=_classes_of_batches,
     ),
     _batches_row(
         quantity="quantiles of the sojourn time by class, where servers take batches",
-        latex=r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
-        r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
+        latex=r"v_k(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_k}"
+        r"{\mathbf{a}\,\mathbf{f}_k}\ge q\right\},\qquad\mathbf{f}_k=(-T)^{-1}\mathbf{t}_k",
         function=sojourn_quantiles_of_batches,
         conditions=(*BATCHES, quantiles_asked, *_FIFO, page_of_batches_fits),
         evaluate=_quantiles_of_batches,
     ),
     _batches_row(
         quantity="control cost where servers take batches",
-        latex=COST_WITHOUT_RESPONSE,
-        function=control_cost,
-        conditions=(*BATCHES, conditions.priced, response_unpriced),
-        evaluate=_only(measures_of_batches, "control_cost"),
-    ),
-    _batches_row(
-        quantity="control cost with a price of the response where servers take batches",
         latex=CONTROL_COST,
         function=control_cost,
-        conditions=(*BATCHES, conditions.priced, response_priced, *_FIFO, page_of_batches_fits),
-        evaluate=_only(sojourns_of_batches, "control_cost"),
+        conditions=(
+            *BATCHES,
+            conditions.priced,
+            conditions.response_known,
+            response_of_batches_fits,
+        ),
+        evaluate=_cost_of_batches,
     ),
     _textbook_row(
         number="section 3.4, with a capacity",
