@@ -370,7 +370,7 @@ def listening_search_engines(draw: Any) -> Tables:
 
 
 @st.composite
-def frontiers(draw: Any) -> Tables:
+def frontiers(draw: Any, *, in_batches: bool = False) -> Tables:
     """Pages that fall due, with or without hosts, failures, a buffer and interventions."""
     pages, robots = draw(st.integers(1, 5)), draw(st.integers(1, 3))
     of_each = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0]), min_size=pages, max_size=pages)
@@ -405,8 +405,8 @@ def frontiers(draw: Any) -> Tables:
                 [{}, {"timeout": 0.7}, {"backoff": {"first": 0.25, "factor": 3.0, "most": 4.0}}]
             )
         )
-    if draw(st.booleans()):
-        tables["buffer"] = draw(buffers(draw(st.integers(0, 4)), True, False))
+    if in_batches or draw(st.booleans()):
+        tables["buffer"] = draw(buffers(draw(st.integers(0, 4)), True, False, in_batches))
         rule = {"threshold": {"robots": [robots, 1], "at": [1]}}
         tables |= draw(st.sampled_from([{}, {"activation": rule}]))
     if draw(st.booleans()):
