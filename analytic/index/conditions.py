@@ -79,19 +79,18 @@ def delivery_rates_at_levels(scenario: Scenario) -> Array:
 def has_buffer(scenario: Scenario) -> str | None:
     """Robots, which never rest, deliver to a buffer whose servers take one page at a time."""
     has_both = scenario.buffer is not None and scenario.robots is not None
-    return all_of(never_resting(scenario), _in_batches(scenario)) if has_both else _NO_BUFFER
+    if not has_both:
+        return "there is no [buffer]"
+    return all_of(never_resting(scenario), _in_batches(scenario))
 
 
 @premise
 def has_buffer_of_batches(scenario: Scenario) -> str | None:
     """Robots, which never rest, deliver to a buffer whose servers take batches of pages."""
     if scenario.buffer is None or scenario.robots is None:
-        return _NO_BUFFER
+        return "there is no [buffer]"
     one_by_one = None if _in_batches(scenario) else "servers take one page at a time"
     return all_of(never_resting(scenario), one_by_one)
-
-
-_NO_BUFFER = "there is no [buffer]"
 
 
 def _in_batches(scenario: Scenario) -> str | None:

@@ -23,6 +23,7 @@ from analytic.index.formula import dependent
 from analytic.indexing_queue.chain import accepted_pages
 from analytic.indexing_queue.measures import (
     UNCHANGED,
+    KnownLevels,
     all_rows,
     limited_robots_at,
     service_and_patience,
@@ -38,7 +39,7 @@ from analytic.indexing_queue.sojourns import (
 from analytic.machinery.absorbing import AbsorbingChain
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.arrival_process import delivery_modes
-from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.phase_type import PhaseLaw, moment
 from analytic.machinery.refusal import NoAnswerError, Remembered
 from analytic.machinery.state_space import MOST_STATES, Move, explore
 from scenarios import Scenario
@@ -119,6 +120,9 @@ class BatchChain:
     admission : {"partial", "reject", "complete"}
     obsolescence : float
         Rate at which each waiting page becomes obsolete; 0: never.
+    is_sized : bool
+        Whether a state says how large each batch is; else all sizes are 0, and so are the pages
+        in service for the levels: that will do where robots do not follow the level.
     """
 
     modes: Array
@@ -130,6 +134,7 @@ class BatchChain:
     capacity: int
     admission: str
     obsolescence: float
+    is_sized: bool = True
 
     def begun(self, waiting: int, jobs: Jobs) -> tuple[int, list[tuple[float, Jobs]]]:
         """What free servers take of the pages that wait: how many, and the jobs afterwards."""
@@ -140,8 +145,9 @@ class BatchChain:
                 break
             size = min(waiting - taken, self.most)
             taken += size
+            kept = size if self.is_sized else 0
             after = [
-                (share * each, tuple(sorted((*busy, (size, phase)))))
+                (share * each, tuple(sorted((*busy, (kept, phase)))))
                 for share, busy in after
                 for phase, each in enumerate(self.service.start.tolist())
                 if each > 0
@@ -229,28 +235,27 @@ def solve_batches(chain: BatchChain) -> SolvedBatches:
 def batch_rates(solved: SolvedBatches) -> dict[str, float]:
     """Pages per unit time that are delivered, lost, obsolete and served, and batches that end.
 
-    Also the mean number of servers with a batch, "busy", and of active robots, "robots".
+    In the long run as many are served as are taken. Also the mean numbers of "waiting" pages, of
+    servers with a batch, "busy", and of active "robots".
     """
     chain = solved.chain
     exits = chain.service.exit_rates.tolist()
-    rates = dict.fromkeys(
-        ("delivered", "lost", "obsolete", "served", "batches", "busy", "robots"), 0.0
-    )
+    names = "delivered", "lost", "obsolete", "served", "batches", "waiting", "busy", "robots"
+    rates = dict.fromkeys(names, 0.0)
     for state, share in solved.probabilities.items():
-        rates["obsolete"] += share * state.waiting * chain.obsolescence
+        rates["waiting"] += share * state.waiting
         rates["busy"] += share * len(state.jobs)
         rates["robots"] += share * chain.robots_at(state.level)
-        for size, phase in state.jobs:
-            rates["batches"] += share * exits[phase]
-            rates["served"] += share * exits[phase] * size
-        for event in chain.deliveries(state):
+        rates["batches"] += share * sum(exits[phase] for _, phase in state.jobs)
+        for event in chain.events(state):
             rates["delivered"] += share * event.rate * event.delivered
             rates["lost"] += share * event.rate * (event.delivered - event.entering)
-    return rates
+            rates["served"] += share * event.rate * event.taken
+    return rates | {"obsolete": rates["waiting"] * chain.obsolescence}
 
 
 def batch_levels(solved: SolvedBatches) -> Array:
-    """Fraction of time with 0, 1, … pages in the system."""
+    """Fraction of time with 0, 1, … pages in the system, of a chain with sizes."""
     top = max(solved.chain.capacity, *(state.level for state in solved.probabilities))
     levels = np.zeros(top + 1)
     for state, share in solved.probabilities.items():
@@ -387,6 +392,7 @@ def batch_chain_of(scenario: Scenario) -> BatchChain:
         capacity=queue.capacity,
         admission=queue.admission,
         obsolescence=conditions.timer_rate(scenario),
+        is_sized=sizes_fit(scenario) is None,
     )
 
 
@@ -418,11 +424,21 @@ def sojourns_of_batches(scenario: Scenario) -> Iterator[Row]:
 def _rows(scenario: Scenario, sojourns: list[Row] | None) -> Iterator[Row]:
     solved = solution_of_batches(scenario)
     rates = batch_rates(solved)
-    levels = batch_levels(solved)
-    yield from all_rows(levels, (rates["robots"], []), rates, scenario.prices, sojourns)
-    yield "idle_indexers", None, 1 - rates["busy"] / solved.chain.servers
+    chain = solved.chain
+    phases = range(chain.modes.shape[2])
+    empty = sum(solved.probabilities.get(BatchState(0, phase, ()), 0.0) for phase in phases)
+    mean = rates["waiting"] + rates["served"] * moment(chain.service, 1)
+    robots = rates["robots"], list[float]()
+    yield from all_rows(KnownLevels(empty, mean), robots, rates, scenario.prices, sojourns)
+    yield "idle_indexers", None, 1 - rates["busy"] / chain.servers
     if rates["batches"] > 0:
         yield "mean_batch", None, rates["served"] / rates["batches"]
+
+
+def levels_of_batches(scenario: Scenario) -> Iterator[Row]:
+    """The level probabilities, which take the sizes of the batches."""
+    for level, share in enumerate(batch_levels(solution_of_batches(scenario)).tolist()):
+        yield "level_probability", level, share
 
 
 def quantiles_of_batches(scenario: Scenario, shares: Sequence[float]) -> dict[str, Array]:
@@ -430,15 +446,30 @@ def quantiles_of_batches(scenario: Scenario, shares: Sequence[float]) -> dict[st
     return sojourn_quantiles_of_batches(solution_of_batches(scenario), shares)
 
 
-@dependent
-def batches_fit(scenario: Scenario) -> str | None:
-    """The chain of batches has at most 60 000 states."""
+def _states_of_batches(scenario: Scenario, most: int) -> int:
+    """States at most, with so many sizes of a batch."""
     queue, _ = buffer_and_robots(scenario)
     batch = present(queue.batch)
     order, phases, _, top = size_of(scenario)
     longest = top - queue.servers * batch.most
-    size = queue.servers, batch.most, batch.least
-    states = count_batch_states(order, phases, *size, longest)
+    return count_batch_states(order, phases, queue.servers, most, batch.least, longest)
+
+
+@dependent
+def sizes_fit(scenario: Scenario) -> str | None:
+    """The chain with the sizes of the batches has at most 60 000 states."""
+    states = _states_of_batches(scenario, present(conditions.buffer_of(scenario).batch).most)
+    if states <= MOST_STATES:
+        return None
+    return f"its chain with the sizes of batches has {states} states, limit {MOST_STATES}"
+
+
+@dependent
+def batches_fit(scenario: Scenario) -> str | None:
+    """So has the chain of batches, without their sizes if robots do not follow the level."""
+    if conditions.static_robots(scenario) is not None or sizes_fit(scenario) is None:
+        return sizes_fit(scenario)
+    states = _states_of_batches(scenario, 1)
     return None if states <= MOST_STATES else f"its chain has {states} states, limit {MOST_STATES}"
 
 

@@ -14,10 +14,12 @@ from analytic.index import conditions, page_conditions
 from analytic.index.formula import Formula, Values, dependent, is_covered, reason_against
 from analytic.indexing_queue.batches import (
     BATCHES,
+    levels_of_batches,
     measures_of_batches,
     page_of_batches_fits,
     quantiles_of_batches,
     response_of_batches_fits,
+    sizes_fit,
     sojourn_moments_of_batches,
     sojourn_quantiles_of_batches,
     sojourns_of_batches,
@@ -762,10 +764,17 @@ FORMULAS: tuple[Formula, ...] = (
         evaluate=_only(solved_servers, "control_cost"),
     ),
     _batches_row(
-        quantity="levels, rates, shares of the fates where servers take batches of pages",
+        quantity="level probabilities where servers take batches of pages",
+        latex=r"\mathbf{p}\,Q=0,\qquad p_n=\sum_{w+\sum_is_i=n}p(w,\mathbf{s},\mathbf{m}),\qquad "
+        r"\sum_np_n=1",
+        function=solve_batches,
+        conditions=(*BATCHES, sizes_fit),
+        evaluate=levels_of_batches,
+    ),
+    _batches_row(
+        quantity="rates, shares of the fates, mean batch where servers take batches of pages",
         latex=r"\begin{split}"
-        r"\mathbf{p}\,Q&=0,\qquad p_n=\sum_{w+\sum_is_i=n}p(w,\mathbf{s},\mathbf{m}),\qquad "
-        r"\sum_np_n=1,\qquad\bar\iota=1-\frac{\mathbb{E}b}{c}\\"
+        r"\mathbf{p}\,Q&=0,\qquad\bar\iota=1-\frac{\mathbb{E}b}{c}\\"
         r"\Theta&=\sum_{w,\mathbf{s},\mathbf{m}}p(w,\mathbf{s},\mathbf{m})\sum_is_ih_{m_i},\qquad "
         r"P_{\mathrm{succ}}=\frac{\Theta}{\lambda},\qquad "
         r"\bar s=\Theta\Big/\sum_{w,\mathbf{s},\mathbf{m}}p(w,\mathbf{s},\mathbf{m})\sum_ih_{m_i}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,15 @@ import pytest
 from systems import EVERY_KIND, queue
 
 import analytic
+from analytic.indexing_queue.batches import (
+    SolvedBatches,
+    batch_chain_of,
+    batch_levels,
+    batch_rates,
+    sojourn_moments_of_batches,
+    solve_batches,
+)
+from analytic.machinery.phase_type import moment
 from scenarios import Scenario, ScenarioError, library_names, load, scenario_from
 from scenarios.activation import Optimal
 
@@ -339,7 +350,14 @@ def test_no_formula_of_single_pages_answers_for_batches(name: str) -> None:
         ({"buffer.service": {"uniform": {"low": 0.0, "high": 1.0}}}, "not of phase type"),
         ({"buffer.obsolescence": {"erlang": {"shape": 2, "mean": 1.0}}}, "timers are not exp"),
         ({"activation": {"switching": {"targets": [3] * 9}}}, "switched on one at a time"),
-        ({"buffer.batch.most": 1000, "buffer.waiting_places": 100}, "states, limit 60000"),
+        (
+            {
+                "activation": {"threshold": {"robots": [3, 1], "at": [90]}},
+                "buffer.batch.most": 1000,
+                "buffer.waiting_places": 100,
+            },
+            "with the sizes of batches has 101002 states, limit 60000",
+        ),
     ],
 )
 def test_what_is_simulated_only_says_why(changes: dict[str, Any], reason: str) -> None:
@@ -363,6 +381,55 @@ def test_one_page_at_a_time_is_the_chain_of_several_servers() -> None:
     theirs = {key: expected[key][0] for key in ours}
     assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12)
     assert {"sojourn_quantile", "control_cost"} <= {name for name, _ in ours}
+
+
+@pytest.mark.by_day(every=20)
+@pytest.mark.parametrize("seed", range(200))
+def test_sizes_of_batches_matter_to_levels_only(seed: int) -> None:
+    """Where robots do not follow the level: the chain without them says the same of all else."""
+    scenario = random_system(seed)[0]
+    if scenario.activation is not None:
+        scenario = scenario.with_("activation", {"static": 2})
+    chain = batch_chain_of(scenario)
+    solved = [solve_batches(replace(chain, is_sized=sized)) for sized in (True, False)]
+    assert len(solved[1].probabilities) <= len(solved[0].probabilities)
+    sized, unsized = map(batch_rates, solved)
+    assert unsized == pytest.approx(sized, rel=1e-9, abs=1e-12)
+    moments = [dict(by_class(each)) for each in solved]
+    assert moments[1] == pytest.approx(moments[0], rel=1e-9, abs=1e-12)
+    by_level = batch_levels(solved[0])
+    mean = float(by_level @ np.arange(len(by_level)))
+    service = moment(chain.service, 1)
+    assert sized["waiting"] + sized["served"] * service == pytest.approx(mean, rel=1e-9)
+
+
+def by_class(solved: SolvedBatches) -> Iterator[tuple[tuple[str, Any], float]]:
+    for measure, subject, value in sojourn_moments_of_batches(solved):
+        yield (measure, subject), value
+
+
+def test_batches_of_five_hundred() -> None:
+    """Three servers with 2000 places: too many sizes for the levels, and few states without."""
+    scenario = queue(
+        {
+            "robots.available": 40,
+            "robots.access_time": {"exponential": {"rate": 1.0}},
+            "activation": {"static": 40},
+            "buffer.waiting_places": 2000,
+            "buffer.servers": 3,
+            "buffer.service": {"exponential": {"mean": 30.0}},
+            "buffer.obsolescence": "never",
+            "buffer.batch": 500,
+        }
+    )
+    found = analytic.exact_values(scenario)
+    # 1200 pages come in a service of 30 time units, and 1500 are taken at most
+    lost, idle = (found[name, None][0] for name in ("loss_probability", "idle_indexers"))
+    assert found["mean_batch", None][0] == pytest.approx(400 * (1 - lost) / (1 - idle), rel=1e-9)
+    assert 0.03 < lost < 0.05
+    assert not any(name == "level_probability" for name, _ in found)
+    others = analytic.predict(scenario)[1]
+    assert any("with the sizes of batches" in why for each in others for why in each.reasons)
 
 
 def test_robots_that_stop_before_a_batch_is_full_leave_it_waiting() -> None:
