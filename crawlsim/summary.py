@@ -263,14 +263,20 @@ Value = Callable[..., float]
 
 
 def _offered_load(scenario: Scenario, value: Value) -> float:
-    """Time that the indexers would need for all pages delivered, as a share of what they have."""
+    """Time that the indexers would need for all pages delivered, as a share of what they have.
+
+    That of the largest batches, where they take batches.
+    """
     if scenario.buffer is None:
         return math.nan
-    service = scenario.buffer.service
+    service, batch = scenario.buffer.service, scenario.buffer.batches
     if not isinstance(service, PageSize) and not scenario.interventions:
         from analytic.machinery.transforms import mean_time
 
-        return value("arrival_rate") * mean_time(service) / scenario.buffer.servers
+        of_a_page = mean_time(service) / (batch.most if batch else 1)
+        if batch is not None and batch.per_page is not None:
+            of_a_page += mean_time(batch.per_page)
+        return value("arrival_rate") * of_a_page / scenario.buffer.servers
     throughput = value("throughput")
     if throughput == 0:
         return math.inf

@@ -56,6 +56,7 @@ WITHOUT = {
     "change-unseen": "two quantiles",
     "classes-of-pages": "three lines with three numbers",
     "failing-ci": "an exit code",
+    "full-batches": "four numbers in a table of a sweep",
     "how-many-indexers": "the answer is a number in a table of a sweep",
     "millions-of-pages": "a hundred million frequencies",
     "precision": "how long a run must be",

@@ -104,7 +104,7 @@ def check_choices(rule: Switching, buffer: Buffer, robots: Robots) -> None:
     classes = robots.classes
     if classes is None:
         raise refused("needs robots.classes", key=key, value=rule.choices)
-    levels = (buffer.capacity + 1, "level 0 … waiting_places + servers")
+    levels = (buffer.capacity + 1, f"level 0 … {buffer.capacity_in_words}")
     shape = [levels, *_numbers_of(classes)]
     more = _depth(rule.choices) - len(shape)
     shape = [*_told_apart(more, buffer, robots, key, rule.choices), *shape]
@@ -123,7 +123,7 @@ def check_targets(rule: Switching, buffer: Buffer, robots: Robots) -> None:
     key = "activation.switching.targets"
     given = rule.root.targets
     shape = _told_apart(_depth(given) - 1, buffer, robots, key, given)
-    levels = (buffer.capacity + 1, "level 0 … waiting_places + servers")
+    levels = (buffer.capacity + 1, f"level 0 … {buffer.capacity_in_words}")
     for _ in _entries(given, [*shape, levels], key):
         pass
 
@@ -142,6 +142,9 @@ def _told_apart(
     if more > len(outer):
         if buffer.servers > 1:
             allowed = f"must be one list: {buffer.servers} servers have no one service phase"
+            raise refused(allowed, key=key, value=given)
+        if buffer.batches is not None:
+            allowed = "must be one list: a server that waits for a batch has no service phase"
             raise refused(allowed, key=key, value=given)
         seen = seen_phases(buffer.service)
         outer.append((1 if seen is None else len(seen.alpha), "phase of the service"))

@@ -382,7 +382,7 @@ def _levels_fit(scenario: System) -> None:
 
 def _one_entry_per_level(rule: Levels | Free, buffer: Buffer, robots: Robots) -> None:
     levels = buffer.capacity + 1
-    last = "waiting_places + servers"
+    last = buffer.capacity_in_words
     if buffer.admission == "complete" and robots.deliveries is not None:
         levels += joint_size(robots.deliveries)[1] - 1
         last += " + largest batch - 1"
@@ -398,6 +398,8 @@ def _free_fits(scenario: System) -> None:
     key = "activation.free"
     if buffer.servers > 1:
         raise refused(f"goes with one server, not with {buffer.servers}", key=key)
+    if buffer.batches is not None:
+        raise refused("goes with one page at a time, not with buffer.batch", key=key)
     if not all(_is_exponential(gap_law(time)) for time, _ in access_times(robots)):
         allowed = "needs exponential access times, or robots.deliveries, which have phases"
         raise refused(allowed, key=key)

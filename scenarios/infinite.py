@@ -14,6 +14,7 @@ from typing import NamedTuple
 from scenarios.activation import Free, Levels, Static, Threshold, total_of
 from scenarios.laws import Law
 from scenarios.measures import Subject
+from scenarios.model import Queue
 from scenarios.scenario import Scenario
 from scenarios.sections import Robots
 
@@ -111,7 +112,7 @@ _MOMENTS = {2: "the variance", 4: "the fourth moment"}
 def _sojourns(measure: str, scenario: Scenario, moment: int) -> Iterator[Infinite]:
     """The classes of pages whose sojourn times lack a moment."""
     queue = scenario.model.queue
-    served = math.inf if queue is None else _tail(queue.service)
+    served = math.inf if queue is None else _of_services(queue)
     if queue is None or served > moment:
         return
     dropped = _tail(queue.timer) + queue.servers * (served - 1.0) <= moment
@@ -122,11 +123,11 @@ def _sojourns(measure: str, scenario: Scenario, moment: int) -> Iterator[Infinit
 
 def _ages(scenario: Scenario, least: float) -> Iterator[Infinite]:
     """Ages, where the sum of the tail indices less 1 is not above a number."""
-    buffer = scenario.buffer
+    queue = scenario.model.queue
     if scenario.model.pages is None:
         return
-    if buffer is not None:
-        served = [_tail(buffer.service)] * buffer.servers
+    if queue is not None:
+        served = [_of_services(queue)] * queue.servers
         if _seldom_free(served, least):
             yield _age("all servers", served, least)
             return
@@ -147,6 +148,12 @@ def _age(which: str, tails: list[float], least: float) -> Infinite:
 def _seldom_free(tails: Iterable[float], least: float) -> bool:
     """Whether the time until the first of several is free again lacks a moment."""
     return 0.0 < sum(each - 1.0 for each in tails) <= least
+
+
+def _of_services(queue: Queue) -> float:
+    """The tail index of a service: the least of those times that make it up."""
+    per_page = None if queue.batch is None else queue.batch.per_page
+    return min(_tail(queue.service), _tail(per_page))
 
 
 def _tail(law: object) -> float:

@@ -178,6 +178,12 @@ _ALL = (
         buffer=lambda b: b.idle_shares,
     ),
     _row(
+        "mean_batch",
+        "mean number of pages in a batch that a server has indexed",
+        unit="pages",
+        buffer=lambda b: b.mean_batches,
+    ),
+    _row(
         "mean_in_system",
         "time average of the pages in the system",
         unit="pages",

@@ -37,6 +37,7 @@ from scenarios.sections import (
     System,
     Times,
 )
+from scenarios.sections import Batch as BatchSection
 from scenarios.timeline import Timeline
 
 Part = TypeVar("Part")
@@ -111,6 +112,28 @@ class QueueDiscipline:
 
 
 @dataclass(frozen=True)
+class Batch:
+    """What a server takes at once.
+
+    Attributes
+    ----------
+    most : int
+        Pages that it takes at once; fewer where fewer wait.
+    least : int
+        It waits for so many.
+    wait : float
+        Or until the oldest page has waited so long; inf: as long as it takes.
+    per_page : Distribution or None
+        What each page adds to the service; None: nothing.
+    """
+
+    most: int
+    least: int
+    wait: float
+    per_page: Distribution | None
+
+
+@dataclass(frozen=True)
 class Queue:
     """What waits for the indexing engine, and how.
 
@@ -127,6 +150,8 @@ class Queue:
         The shares of pages that were asked for.
     servers_named : bool
         Whether the file speaks of its servers.
+    batch : Batch or None
+        None: a server takes one page at a time.
     """
 
     servers: int
@@ -137,11 +162,12 @@ class Queue:
     patience: Patience
     sojourn_quantiles: tuple[float, ...] = ()
     servers_named: bool = False
+    batch: Batch | None = None
 
     @property
     def capacity(self) -> int:
         """Pages that there is room for, those in service included."""
-        return self.waiting_places + self.servers
+        return self.waiting_places + self.servers * (self.batch.most if self.batch else 1)
 
     @property
     def timer(self) -> Distribution | None:
@@ -606,4 +632,10 @@ def _queue(buffer: Buffer) -> Queue:
         patience=patience,
         sojourn_quantiles=buffer.sojourn_quantiles,
         servers_named="servers" in buffer.model_fields_set,
+        batch=None if buffer.batches is None else _batch(buffer.batches),
     )
+
+
+def _batch(given: BatchSection) -> Batch:
+    wait = math.inf if given.wait is None else given.wait
+    return Batch(given.most, given.least, wait, given.per_page)

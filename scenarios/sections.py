@@ -302,6 +302,26 @@ class PageSize(Section):
     constant: NonNegative = 0.0
 
 
+_LARGEST_BATCH = 1_000_000
+
+PagesAtOnce = Annotated[int, Field(strict=True, ge=1, le=_LARGEST_BATCH)]
+
+
+class Batch(Section):
+    """How many waiting pages a free server takes at once, and what makes it wait for more."""
+
+    most: PagesAtOnce
+    least: PagesAtOnce = 1
+    wait: Positive | None = None
+    per_page: Annotated[Distribution, OneKey(OTHER_NAMES, "exponential")] | None = None
+
+    @model_validator(mode="after")
+    def _valid(self) -> Batch:
+        if self.least > self.most:
+            raise refused(f"must be at most most ({self.most})", key="least", value=self.least)
+        return self
+
+
 class Buffer(Section):
     """The indexing engine: its servers and the waiting places that they share."""
 
@@ -314,14 +334,44 @@ class Buffer(Section):
     when_full: Literal["lose-new", "push-out"] = "lose-new"
     replace_older_copy: Annotated[bool, Field(strict=True)] = False
     sojourn_quantiles: Shares = ()
+    batch: Annotated[PagesAtOnce | Batch, ByType()] | None = None
+
+    @property
+    def batches(self) -> Batch | None:
+        """What a server takes at once; None: one page, and the file says nothing of it."""
+        return Batch(most=self.batch) if isinstance(self.batch, int) else self.batch
 
     @property
     def capacity(self) -> int:
         """Pages that the buffer holds, those in service included."""
-        return self.waiting_places + self.servers
+        return self.waiting_places + self.servers * (self.batches.most if self.batches else 1)
+
+    @property
+    def capacity_in_words(self) -> str:
+        """The same as a sum of keys."""
+        each = "servers" if self.batches is None else "servers * batch.most"
+        return f"waiting_places + {each}"
+
+    def _check_batches(self, batch: Batch) -> None:
+        in_service = self.servers * batch.most
+        if in_service > _LARGEST_BATCH:
+            allowed = f"must be at most {_LARGEST_BATCH} with all servers together"
+            raise refused(f"{allowed}, not {in_service}", key="batch.most", value=batch.most)
+        if batch.least > self.waiting_places + 1:
+            allowed = f"must be at most waiting_places + 1 ({self.waiting_places + 1})"
+            raise refused(allowed, key="batch.least", value=batch.least)
+        if isinstance(self.service, PageSize):
+            allowed = (
+                "does not go with batch, whose services are of a whole batch; see batch.per_page"
+            )
+            raise refused(allowed, key="service.page-size")
+        if batch.wait is not None and self.replace_older_copy:
+            raise refused("does not go with replace_older_copy", key="batch.wait", value=batch.wait)
 
     @model_validator(mode="after")
     def _valid(self) -> Buffer:
+        if self.batches is not None:
+            self._check_batches(self.batches)
         if self.admission == "partial":
             return self
         if self.when_full == "push-out":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from sim import rules
@@ -20,7 +20,7 @@ Draw = Callable[[], float]
 Item = tuple[int, float, Load]
 """A page in the system: its sequence number, its time of entry, its copy."""
 
-_SERVICE = rules.tie_order(rules.SERVICE, 0)
+SERVICE = rules.tie_order(rules.SERVICE, 0)
 _OBSOLESCENCE = rules.tie_order(rules.OBSOLESCENCE, 0)
 
 
@@ -102,12 +102,11 @@ class Buffer:
         return self._waiting.values()
 
     @property
-    def in_service(self) -> list[tuple[Item | None, float]]:
-        """For each server its page, if it has one, and when its service ends."""
-        return [
-            (item, alarm.time)
-            for item, alarm in zip(self._in_service, self._service_ends, strict=True)
-        ]
+    def in_service(self) -> Iterator[tuple[int, Item, float]]:
+        """Each page in service: its server, the page, and when the service ends."""
+        for server, item in enumerate(self._in_service):
+            if item:
+                yield server, item, self._service_ends[server].time
 
     @property
     def top(self) -> int:
@@ -127,8 +126,9 @@ class Buffer:
     def _admit(self, now: float, loads: Sequence[Load], robot: int | None) -> None:
         fixed = self._fixed
         entering = 0
-        if self.level < fixed.capacity:
-            entering = rules.admitted(len(loads), self.level, fixed.capacity, fixed.admission)
+        taken = self._places_taken()
+        if taken < fixed.capacity:
+            entering = rules.admitted(len(loads), taken, fixed.capacity, fixed.admission)
         if self._laws:
             self._laws.count_arrivals(self.level, len(loads), entering)
         if entering:
@@ -136,10 +136,18 @@ class Buffer:
         for load in loads[entering:]:
             self._overflow(now, load, robot)
 
+    def _places_taken(self) -> int:
+        """Places, those of the servers included, that a new page cannot have."""
+        return self.level
+
+    def _free_servers(self) -> int:
+        """Servers at which new pages start at once."""
+        return self._fixed.servers - self.level
+
     def _enter(self, now: float, loads: Sequence[Load], robot: int | None) -> None:
         if self._laws and self.level == 0:
             self._laws.count_cycle(now)
-        free = self._fixed.servers - self.level
+        free = self._free_servers()
         self._change_level(now, len(loads))
         for load in loads:
             number = self._entered
@@ -223,14 +231,14 @@ class Buffer:
     def _start_service(self, now: float, server: int, item: Item) -> None:
         self._in_service[server] = item
         end = self._service_ends[server]
-        self._clock.at(self._service_end(now, item[2]), _SERVICE + server, end)
+        self._clock.at(self._service_end(now, item[2]), SERVICE + server, end)
 
     def _complete_service(self, alarm: Alarm) -> None:
         now = alarm.time
         server = alarm.index
         served = self._in_service[server]
         assert served is not None
-        number, entered, load = served
+        _, entered, load = served
         self._end(rules.SERVED, now - entered)
         if load is not None and self._pages:
             self._pages.index(now, load)
@@ -241,8 +249,12 @@ class Buffer:
             self._start_service(now, server, self._leave(following))
         else:
             self._in_service[server] = None
+        self._tell_of_service(now, (served,))
+
+    def _tell_of_service(self, now: float, served: Sequence[Item]) -> None:
         if self._log_event:
-            self._log_event(now, "service", None, _shown(number, load))
+            for number, _, load in served:
+                self._log_event(now, "service", None, _shown(number, load))
         if self.level_changed:
             self.level_changed(now)
         if self.service_completed:
@@ -274,9 +286,10 @@ class Buffer:
     def _total_age(self, now: float) -> float:
         """Time since entry, summed over the pages in the system."""
         total = 0.0
-        for item in (*self._in_service, *self._waiting.values()):
-            if item:
-                total += now - item[1]  # not `sum`, which newer Pythons compensate
+        for _, item, _ in self.in_service:
+            total += now - item[1]  # not `sum`, which newer Pythons compensate
+        for item in self._waiting.values():
+            total += now - item[1]
         return total
 
     def end_warmup(self, now: float) -> None:

@@ -124,6 +124,33 @@ def next_in_line(order: int, oldest: int, newest: int) -> int:
     raise ValueError("unknown order of service")
 
 
+def places_taken(waiting: int, busy: int, most: int) -> int:
+    """Places of the buffer that no new page can have, where servers take batches of pages.
+
+    A busy server's are all taken, however few pages it took; all pages that a free one can take may
+    enter, since it takes them once they all have entered.
+    """
+    return waiting + busy * most
+
+
+def batch_size(waiting: int, most: int, least: int, is_overdue: bool) -> int:
+    """Pages that a free server takes at once; 0 while it waits for more.
+
+    Parameters
+    ----------
+    waiting, most, least : int
+    is_overdue : bool
+        Whether the oldest has waited so long that it is taken with fewer pages than the least.
+
+    Notes
+    -----
+    Neuts' general bulk service rule (neuts1967); docs/theory/indexing-queue.md, "Batches".
+    """
+    if waiting >= least or is_overdue:
+        return min(waiting, most)
+    return 0
+
+
 def threshold_robots(level: int, robots: Sequence[int], at: Sequence[int]) -> int:
     """Active robots at a level: ``robots[t]`` while the level is at most ``at[t]``.
 

@@ -14,12 +14,13 @@ from scenarios.fleet import class_of_each
 from scenarios.interventions import FACTORS
 from scenarios.law_points import LawPoints
 from scenarios.laws import Distribution
-from scenarios.model import Queue, present
+from scenarios.model import Batch, Queue, present
 from scenarios.page_data import PageData, host_spacings, page_service_times
 from scenarios.page_groups import only_sums
 from scenarios.sections import PageSize
 from sim import rules
 from sim.active_robots import ActiveByLevel, ActiveByThresholds, ActiveRobots
+from sim.batches import BatchBuffer, BatchRules
 from sim.buffer import Buffer, BufferRules
 from sim.clients import Clients
 from sim.clock import Alarm, Clock
@@ -218,6 +219,7 @@ class SearchEngine:
             class_time=self._robots.class_time(),
             switched_on=self._robots.switched_on,
             buffer=queue,
+            batches=self._buffer.batches(now) if isinstance(self._buffer, BatchBuffer) else None,
             pages=self._pages.tally(now) if self._pages else None,
             ages=self._pages.ages(now) if self._pages and queue else None,
             frontier=self.frontier.tally(now) if self.frontier else None,
@@ -315,10 +317,30 @@ class SearchEngine:
 
     def _target(self) -> Buffer | DirectIndex:
         """Where deliveries go: the buffer, or straight into the index."""
-        if self._scenario.model.queue is None:
+        queue = self._scenario.model.queue
+        if queue is None:
             return DirectIndex(present(self._pages), self._log_event)
-        fixed = self._buffer_rules(self._scenario.model.queue)
-        return Buffer(self.clock, fixed, self._pages, self._log_event, self._laws)
+        given = self.clock, self._buffer_rules(queue), self._pages, self._log_event, self._laws
+        if queue.batch is None:
+            return Buffer(*given)
+        return BatchBuffer(self._batch_rules(queue, queue.batch), *given)
+
+    def _batch_rules(self, queue: Queue, batch: Batch) -> BatchRules:
+        """Says when the service of a batch ends: a draw, and where pages add to it one for each."""
+        end = self._ends["service_speed"]
+        draw = sampler(queue.service, self._stream("service"))
+        more = None
+        if batch.per_page is not None:
+            more = sampler(batch.per_page, self._stream("page of a batch"))
+
+        def end_of_batch(now: float, pages: int) -> float:
+            length = draw()
+            if more is not None:
+                for _ in range(pages):
+                    length += more()
+            return end(now, length)
+
+        return BatchRules(batch.most, batch.least, batch.wait, end_of_batch)
 
     def _buffer_rules(self, queue: Queue) -> BufferRules:
         timer = queue.timer

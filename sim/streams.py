@@ -25,6 +25,7 @@ SOURCES = {
     "commit": 17,
     "signal": 18,
     "signal delay": 19,
+    "page of a batch": 20,
     "start-up": 21,
 }
 """Fixed numbers of the sources; never renumbered, since results depend on them."""

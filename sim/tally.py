@@ -65,6 +65,11 @@ class BufferTally:
         """Pages refused on arrival or pushed out later."""
         return self.refused + self.ended[rules.PUSHED_OUT]
 
+    @property
+    def time_in_system(self) -> float:
+        """Time integral of the pages in the system."""
+        return math.fsum(level * time for level, time in enumerate(self.level_time))
+
     def check(self, window: float, horizon: float) -> None:
         """Raise `ConservationError` unless pages, time and sojourns add up.
 
@@ -86,13 +91,43 @@ class BufferTally:
             abs(total - window) <= RELATIVE * window + rounding,
             f"the levels' times sum to {total!r}, not to the window {window!r}",
         )
-        in_system = math.fsum(level * time for level, time in enumerate(self.level_time))
+        in_system = self.time_in_system
         sojourns = math.fsum(self.sojourn) + self.age_at_end - self.age_at_start
         scale = in_system + self.age_at_start
         require(
             abs(in_system - sojourns) <= RELATIVE * scale + rounding * len(self.level_time),
             f"Little's law: level integral {in_system!r}, sojourns {sojourns!r}",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchesTally:
+    """Batches over the window, where servers take pages in batches.
+
+    Attributes
+    ----------
+    ended : int
+        Those whose service ended.
+    busy_time : float
+        Time integral of the servers with a batch.
+    """
+
+    ended: int
+    busy_time: float
+
+    def check(self, served: int, time_in_system: float) -> None:
+        """Raise `ConservationError` unless each batch had a page.
+
+        Parameters
+        ----------
+        served : int
+            Pages whose service ended.
+        time_in_system : float
+            Time integral of the pages in the system.
+        """
+        require(self.ended <= served, f"{self.ended} batches with {served} pages")
+        most = time_in_system * (1 + RELATIVE)
+        require(0 <= self.busy_time <= most, "servers were busy without pages")
 
 
 class _Arrays:
@@ -615,7 +650,7 @@ class Tally:
         That of each class, where robots of classes are switched one at a time.
     switched_on : int or None
         Robots switched on, where that is counted.
-    buffer, pages, ages, frontier, clients, servers, probing, sources, page_set
+    buffer, batches, pages, ages, frontier, clients, servers, probing, sources, page_set
         The parts that the scenario has, else None.
     sojourns : TimesTally or None
         By fate, where there is a buffer.
@@ -638,6 +673,7 @@ class Tally:
     class_time: tuple[float, ...] | None = None
     switched_on: int | None = None
     buffer: BufferTally | None = None
+    batches: BatchesTally | None = None
     pages: PagesTally | None = None
     ages: AgesTally | None = None
     frontier: FrontierTally | None = None
@@ -670,6 +706,8 @@ class Tally:
         if self.buffer is not None and self.pages is not None:
             delivered = int(self.pages.deliveries.sum())
             require(delivered == self.buffer.delivered, "pages delivered without the buffer")
+        if self.buffer is not None and self.batches is not None:
+            self.batches.check(self.buffer.ended[rules.SERVED], self.buffer.time_in_system)
         self._check_times()
         if self.buffer is not None and self.laws is not None:
             self.laws.check(self.buffer)

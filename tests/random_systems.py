@@ -101,7 +101,7 @@ markovian = st.sampled_from(
         {"map": {"D0": [[-1.5, 0.1], [0.2, -0.6]], "D1": [[1.0, 0.4], [0.0, 0.4]]}},
     ]
 )
-batches = st.sampled_from(
+batch_deliveries = st.sampled_from(
     [
         {"bmap": {"D": [[[-1.0]], [[0.5]], [[0.3]], [[0.2]]]}},
         {
@@ -120,7 +120,7 @@ gaps = st.one_of(laws, laws.map(lambda law: {"renewal": law}), markovian)
 
 @st.composite
 def deliveries(draw: Any, robots: int) -> Tables:
-    any_process = st.one_of(markovian, batches)
+    any_process = st.one_of(markovian, batch_deliveries)
     kind = draw(st.sampled_from(["modes", "independent", "thinned", "marked"]))
     if kind == "modes":
         scalar = st.sampled_from(
@@ -155,7 +155,7 @@ def activations(draw: Any, robots: int, capacity: int, buffer: Tables | None) ->
     if kind == "switching":
         assert buffer is not None
         service = buffer["service"]
-        several = buffer.get("servers", 1) > 1
+        several = buffer.get("servers", 1) > 1 or "batch" in buffer
         row = st.lists(st.integers(0, robots), min_size=capacity + 1, max_size=capacity + 1).map(
             lambda targets: [max(targets[0], 1), *targets[1:]]
         )
@@ -182,7 +182,8 @@ def perhaps_by_state(draw: Any, tables: Tables) -> Tables:
     numbers = st.integers(0, scenario.robots.available)
     by_level = {"levels": draw(st.lists(numbers, min_size=levels, max_size=levels))}
     deliveries = scenario.robots.deliveries
-    if scenario.buffer.servers > 1 or deliveries is None or draw(st.booleans()):
+    one_by_one = scenario.buffer.servers == 1 and scenario.buffer.batch is None
+    if not one_by_one or deliveries is None or draw(st.booleans()):
         return {**tables, "activation": by_level}
     seen = seen_phases(scenario.buffer.service)
     order, phases = joint_size(deliveries)[0], 1 if seen is None else len(seen.alpha)
@@ -204,7 +205,9 @@ def accessing(draw: Any, pages: int) -> Tables:
 
 
 @st.composite
-def buffers(draw: Any, places: int, with_pages: bool, batched: bool) -> Tables:
+def buffers(
+    draw: Any, places: int, with_pages: bool, batched: bool, in_batches: bool = False
+) -> Tables:
     clocks = st.one_of(laws, st.just("never"), *([st.just("page-change")] if with_pages else []))
     by_size = {"page-size": {"time_per_unit": 0.3, "constant": draw(times)}}
     buffer = {
@@ -219,7 +222,29 @@ def buffers(draw: Any, places: int, with_pages: bool, batched: bool) -> Tables:
         buffer["admission"] = "partial"
         buffer["when_full"] = draw(st.sampled_from(["lose-new", "push-out"]))
         buffer["replace_older_copy"] = with_pages and draw(st.booleans())
-    return buffer
+    return draw(batches(buffer)) if in_batches else buffer
+
+
+def capacity_of(buffer: Tables) -> int:
+    """Pages that there is room for, those in service included."""
+    batch = buffer.get("batch", 1)
+    most: int = batch["most"] if isinstance(batch, dict) else batch
+    return int(buffer["waiting_places"]) + most * int(buffer.get("servers", 1))
+
+
+@st.composite
+def batches(draw: Any, buffer: Tables) -> Tables:
+    """The buffer, of which servers take batches."""
+    most = draw(st.integers(1, 5))
+    least = draw(st.integers(1, min(most, buffer["waiting_places"] + 1)))
+    batch: Tables = {"most": most, "least": least}
+    if draw(st.booleans()) and not buffer.get("replace_older_copy"):
+        batch["wait"] = draw(times)
+    if draw(st.booleans()):
+        batch["per_page"] = draw(laws)
+    if "page-size" in buffer["service"]:
+        buffer = {**buffer, "service": draw(laws)}
+    return {**buffer, "batch": most if batch == {"most": most, "least": 1} else batch}
 
 
 commits = st.fixed_dictionaries(
@@ -233,18 +258,18 @@ shorter = st.just({"unchanged": {"share_of_time": 0.3}})
 
 
 @st.composite
-def search_engines(draw: Any) -> Tables:
+def search_engines(draw: Any, *, in_batches: bool = False) -> Tables:
     """Pages, robots, activation, buffer and clients in any sensible subset."""
     with_pages = draw(st.booleans())
-    with_buffer = not with_pages or draw(st.booleans())
+    with_buffer = in_batches or not with_pages or draw(st.booleans())
     available = draw(st.integers(1, 4))
     robots: Tables = {"available": available}
     tables: Tables = {"name": "random", "robots": robots, "run": RUN}
     switching = False
     if with_buffer:
         joint = draw(st.booleans())
-        tables["buffer"] = draw(buffers(draw(st.integers(0, 5)), with_pages, joint))
-        capacity = tables["buffer"]["waiting_places"] + tables["buffer"].get("servers", 1)
+        tables["buffer"] = draw(buffers(draw(st.integers(0, 5)), with_pages, joint, in_batches))
+        capacity = capacity_of(tables["buffer"])
         rule = draw(activations(available, capacity, tables["buffer"]))
         switching = rule is not None and "switching" in rule
     else:
@@ -310,9 +335,9 @@ def interventions(draw: Any, tables: Tables) -> Tables:
 
 
 @st.composite
-def changing_search_engines(draw: Any) -> Tables:
+def changing_search_engines(draw: Any, *, in_batches: bool = False) -> Tables:
     """The same with interventions, observed now and then, sometimes without a warm-up."""
-    tables = draw(search_engines())
+    tables = draw(search_engines(in_batches=in_batches))
     tables["interventions"] = draw(st.lists(interventions(tables), max_size=3))
     observe = draw(st.sampled_from([None, 0.5, 7.0, 100.0]))
     warmup = draw(st.sampled_from([0.0, 7.0]))
@@ -351,7 +376,7 @@ def listening_search_engines(draw: Any) -> Tables:
 
 
 @st.composite
-def frontiers(draw: Any) -> Tables:
+def frontiers(draw: Any, *, in_batches: bool = False) -> Tables:
     """Pages that fall due, with or without hosts, failures, a buffer and interventions."""
     pages, robots = draw(st.integers(1, 5)), draw(st.integers(1, 3))
     of_each = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0]), min_size=pages, max_size=pages)
@@ -387,8 +412,8 @@ def frontiers(draw: Any) -> Tables:
                 [{}, {"timeout": 0.7}, {"backoff": {"first": 0.25, "factor": 3.0, "most": 4.0}}]
             )
         )
-    if draw(st.booleans()):
-        tables["buffer"] = draw(buffers(draw(st.integers(0, 4)), True, False))
+    if in_batches or draw(st.booleans()):
+        tables["buffer"] = draw(buffers(draw(st.integers(0, 4)), True, False, in_batches))
         rule = {"threshold": {"robots": [robots, 1], "at": [1]}}
         tables |= draw(st.sampled_from([{}, {"activation": rule}]))
     if draw(st.booleans()):

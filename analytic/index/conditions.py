@@ -77,9 +77,39 @@ def delivery_rates_at_levels(scenario: Scenario) -> Array:
 
 @premise
 def has_buffer(scenario: Scenario) -> str | None:
-    """Robots, which never rest, deliver to a buffer."""
+    """Robots, which never rest, deliver to a buffer whose servers take one page at a time."""
     has_both = scenario.buffer is not None and scenario.robots is not None
-    return never_resting(scenario) if has_both else "there is no [buffer]"
+    if not has_both:
+        return "there is no [buffer]"
+    return all_of(never_resting(scenario), _in_batches(scenario))
+
+
+@premise
+def has_buffer_of_batches(scenario: Scenario) -> str | None:
+    """Robots, which never rest, deliver to a buffer whose servers take batches of pages."""
+    if scenario.buffer is None or scenario.robots is None:
+        return "there is no [buffer]"
+    one_by_one = None if _in_batches(scenario) else "servers take one page at a time"
+    return all_of(never_resting(scenario), one_by_one)
+
+
+def _in_batches(scenario: Scenario) -> str | None:
+    batch = buffer_of(scenario).batch
+    return None if batch is None else "servers take batches of pages (buffer.batch)"
+
+
+def taken_by_number(scenario: Scenario) -> str | None:
+    """How many pages wait says when servers take a batch, whatever the time."""
+    batch = buffer_of(scenario).batch
+    timed = batch is not None and batch.wait < math.inf and batch.least > 1
+    return "servers look at how long the oldest page waits (buffer.batch.wait)" if timed else None
+
+
+def service_of_batch_alike(scenario: Scenario) -> str | None:
+    """How long a service takes does not depend on the size of its batch."""
+    batch = buffer_of(scenario).batch
+    per_page = batch is not None and batch.per_page is not None
+    return "each page adds to its service (buffer.batch.per_page)" if per_page else None
 
 
 def never_resting(scenario: Scenario) -> str | None:

@@ -12,6 +12,19 @@ from numpy.typing import ArrayLike
 
 from analytic.index import conditions, page_conditions
 from analytic.index.formula import Formula, Values, dependent, is_covered, reason_against
+from analytic.indexing_queue.batches import (
+    BATCHES,
+    levels_of_batches,
+    measures_of_batches,
+    page_of_batches_fits,
+    quantiles_of_batches,
+    response_of_batches_fits,
+    sizes_fit,
+    sojourn_moments_of_batches,
+    sojourn_quantiles_of_batches,
+    sojourns_of_batches,
+    solve_batches,
+)
 from analytic.indexing_queue.chain import count_states, dense_generator
 from analytic.indexing_queue.erlang import (
     erlang_a_throughput,
@@ -378,6 +391,18 @@ def response_priced(scenario: Scenario) -> str | None:
     return None if scenario.prices.response else "[costs] does not price the response time"
 
 
+def _classes_of_batches(scenario: Scenario) -> Values:
+    """Sojourn times but for the mean of all pages, which takes no page that is followed."""
+    for name, subject, value in sojourns_of_batches(scenario):
+        if name == "sojourn_time_second_moment" or (name == "sojourn_time" and subject != "all"):
+            yield name, subject, value
+
+
+def _cost_of_batches(scenario: Scenario) -> Values:
+    of = sojourns_of_batches if scenario.prices.response else measures_of_batches
+    return [row for row in of(scenario) if row[0] == "control_cost"]
+
+
 def _some_timer(scenario: Scenario) -> str | None:
     """Waiting pages become obsolete."""
     return None if conditions.timer_of(scenario) else "waiting pages do not become obsolete"
@@ -393,6 +418,10 @@ def _quantiles_of_servers(scenario: Scenario) -> Values:
     chain = servers_chain_of(scenario)
     stationary = solve_servers(chain)
     return _by_share(scenario, partial(sojourn_quantiles_of_servers, chain, stationary))
+
+
+def _quantiles_of_batches(scenario: Scenario) -> Values:
+    return _by_share(scenario, partial(quantiles_of_batches, scenario))
 
 
 def _by_share(scenario: Scenario, quantiles: Callable[..., dict[str, Array]]) -> Values:
@@ -531,6 +560,13 @@ _servers_row = partial(
     Formula,
     paper="avrachenkov2011",
     number="section 3, several servers",
+    kind="exact",
+    origin="own",
+)
+_batches_row = partial(
+    Formula,
+    paper="neuts1967",
+    number="bulk service, with a capacity",
     kind="exact",
     origin="own",
 )
@@ -747,6 +783,55 @@ FORMULAS: tuple[Formula, ...] = (
         function=control_cost,
         conditions=(*_SERVERS, conditions.priced, conditions.response_known),
         evaluate=_only(solved_servers, "control_cost"),
+    ),
+    _batches_row(
+        quantity="level probabilities where servers take batches of pages",
+        latex=r"\mathbf{p}\,Q=0,\qquad p_n=\sum_{w+\sum_is_i=n}p(w,\mathbf{s},\mathbf{m}),\qquad "
+        r"\sum_np_n=1",
+        function=solve_batches,
+        conditions=(*BATCHES, sizes_fit),
+        evaluate=levels_of_batches,
+    ),
+    _batches_row(
+        quantity="rates, shares of the fates, mean batch where servers take batches of pages",
+        latex=r"\begin{split}"
+        r"\mathbf{p}\,Q&=0,\qquad\bar\iota=1-\frac{\mathbb{E}b}{c}\\"
+        r"\Theta&=\sum_{w,\mathbf{s},\mathbf{m}}p(w,\mathbf{s},\mathbf{m})\sum_is_ih_{m_i},\qquad "
+        r"P_{\mathrm{succ}}=\frac{\Theta}{\lambda},\qquad "
+        r"\bar s=\Theta\Big/\sum_{w,\mathbf{s},\mathbf{m}}p(w,\mathbf{s},\mathbf{m})\sum_ih_{m_i}"
+        r"\end{split}",
+        function=solve_batches,
+        conditions=BATCHES,
+        evaluate=_all_but(measures_of_batches, "control_cost"),
+    ),
+    _batches_row(
+        quantity="sojourn time by class and its second moment, where servers take batches",
+        latex=r"\mathbb{E}V_k=\frac{\mathbf{a}\,(-T)^{-1}\mathbf{f}_k}{\mathbf{a}\,\mathbf{f}_k},"
+        r"\qquad\mathbb{E}V_k^2=\frac{2\,\mathbf{a}\,(-T)^{-2}\mathbf{f}_k}"
+        r"{\mathbf{a}\,\mathbf{f}_k},\qquad \mathbf{f}_k=(-T)^{-1}\mathbf{t}_k",
+        function=sojourn_moments_of_batches,
+        conditions=(*BATCHES, *_FIFO, page_of_batches_fits),
+        evaluate=_classes_of_batches,
+    ),
+    _batches_row(
+        quantity="quantiles of the sojourn time by class, where servers take batches",
+        latex=r"v_k(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_k}"
+        r"{\mathbf{a}\,\mathbf{f}_k}\ge q\right\},\qquad\mathbf{f}_k=(-T)^{-1}\mathbf{t}_k",
+        function=sojourn_quantiles_of_batches,
+        conditions=(*BATCHES, quantiles_asked, *_FIFO, page_of_batches_fits),
+        evaluate=_quantiles_of_batches,
+    ),
+    _batches_row(
+        quantity="control cost where servers take batches",
+        latex=CONTROL_COST,
+        function=control_cost,
+        conditions=(
+            *BATCHES,
+            conditions.priced,
+            conditions.response_known,
+            response_of_batches_fits,
+        ),
+        evaluate=_cost_of_batches,
     ),
     _textbook_row(
         number="section 3.4, with a capacity",

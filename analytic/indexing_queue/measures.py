@@ -336,7 +336,7 @@ def servers_measures(chain: ServersChain, costs: Costs, *, ordered: bool) -> Ite
     switches = None
     if chain.deliveries.settled is not None:
         switches = switched_on(chain.deliveries, departures(chain, stationary))
-    return _all_rows(levels, robots, rates, costs, sojourns, switches)
+    return all_rows(KnownLevels.of(levels), robots, rates, costs, sojourns, switches)
 
 
 # --- its measures -----------------------------------------------------------------------------
@@ -372,16 +372,33 @@ def chain_measures(
     """The same from the marginals, the rates of the fates, and the sojourn times, if known."""
     robots = mean_active(chain, marginals), mean_active_by_class(chain, marginals.phases)
     switches = None if chain.settled is None else switch_rate(chain, marginals)
-    return _all_rows(marginals.levels, robots, rates, costs, sojourns, switches)
+    return all_rows(KnownLevels.of(marginals.levels), robots, rates, costs, sojourns, switches)
 
 
-def _all_rows(
-    levels: Array,
+class KnownLevels(NamedTuple):
+    """What is known of the pages in the system: the mean, and the share of time with none.
+
+    Also that with each number of them, where it is known.
+    """
+
+    empty: float
+    mean: float
+    each: Sequence[float] = ()
+
+    @classmethod
+    def of(cls, levels: Array) -> KnownLevels:
+        """All of it, from the fraction of time with 0, 1, … pages."""
+        mean = float(levels @ np.arange(len(levels)))
+        return cls(float(levels[0]), mean, levels.tolist())
+
+
+def all_rows(
+    levels: KnownLevels,
     robots: tuple[float, list[float]],
     rates: dict[str, float],
     costs: Costs,
     sojourns: list[Row] | None,
-    switches: float | None,
+    switches: float | None = None,
 ) -> Iterator[Row]:
     """Every measure, from levels, active robots, rates of the fates, and sojourn times if known.
 
@@ -390,7 +407,7 @@ def _all_rows(
     """
     delivered = rates["delivered"]
     active, by_class = robots
-    yield from level_rows(levels, active, rates)
+    yield from _level_rows(levels, active, rates)
     for index, mean in enumerate(by_class):
         yield "mean_active_robots", index, mean
     if switches is not None:
@@ -401,7 +418,7 @@ def _all_rows(
         yield "sojourn_time_second_moment", "all", entering * squares.get("accepted", 0.0)
     yield from sojourns or ()
     means = {row[1]: row[2] for row in sojourns or () if row[0] == "sojourn_time"}
-    others = {"starvation": float(levels[0]), "robots": active}
+    others = {"starvation": levels.empty, "robots": active}
     others["response"] = means.get("served", math.nan)
     if switches is not None:
         others["switch"] = switches
@@ -420,21 +437,24 @@ def level_rows(levels: Array, robots: float, rates: dict[str, float]) -> Iterato
     rates : dict
         As `fate_rates`; also "replaced", where newer copies replace older ones.
     """
+    return _level_rows(KnownLevels.of(levels), robots, rates)
+
+
+def _level_rows(levels: KnownLevels, robots: float, rates: dict[str, float]) -> Iterator[Row]:
     delivered = rates["delivered"]
-    in_system = float(levels @ np.arange(len(levels)))
     yield "arrival_rate", None, delivered
     yield "loss_rate", None, rates["lost"]
     yield "throughput", None, rates["served"]
-    yield "starvation_probability", None, float(levels[0])
+    yield "starvation_probability", None, levels.empty
     yield "mean_active_robots", None, robots
-    yield "mean_in_system", None, in_system
-    for level, probability in enumerate(levels.tolist()):
+    yield "mean_in_system", None, levels.mean
+    for level, probability in enumerate(levels.each):
         yield "level_probability", level, probability
     if delivered > 0:
         for share, fate in _SHARES.items():
             if fate in rates:
                 yield share, None, rates[fate] / delivered
-        yield "sojourn_time", "all", in_system / delivered
+        yield "sojourn_time", "all", levels.mean / delivered
 
 
 COST_WITHOUT_RESPONSE = (

@@ -11,11 +11,13 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import scipy
 
 from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots, fleet_of
 from analytic.index.formula import dependent, is_covered
 from analytic.index.page_conditions import mean_access
+from analytic.indexing_queue.batches import BATCHES, solution_of_batches
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import UNCHANGED, size_of
 from analytic.indexing_queue.several_servers import size_of_servers
@@ -58,6 +60,8 @@ def queue_forgetting(scenario: Scenario) -> Forgetting | None:
         births, deaths = rates_at_levels(scenario)
     except NoAnswerError:
         return None
+    if is_covered(BATCHES, scenario):
+        return _forgetting_of_batches(scenario)
     if is_covered(_CHAIN, scenario):
         queue = QueueOverTime(scenario.with_("interventions", []))
         rules = queue.rules(UNCHANGED)
@@ -71,6 +75,17 @@ def queue_forgetting(scenario: Scenario) -> Forgetting | None:
         return None
     variability = _variability(scenario, births)
     return forgetting_of_levels(births, deaths).slower(max(variability, 1.0 / variability))
+
+
+def _forgetting_of_batches(scenario: Scenario) -> Forgetting:
+    """That of the chain, from its first state on."""
+    solved = solution_of_batches(scenario)
+    out = scipy.sparse.diags_array(np.asarray(solved.rates.sum(axis=1)).ravel())
+    probabilities = np.array([*solved.probabilities.values()])
+    start = np.zeros(len(probabilities))
+    start[0] = 1.0
+    generator = scipy.sparse.csr_array(solved.rates - out)
+    return forgetting(generator, start, int(np.argmax(probabilities)))
 
 
 @dependent
@@ -98,8 +113,8 @@ _CHAIN = (
 def rates_at_levels(scenario: Scenario) -> tuple[Array, Array]:
     """Mean rates of a queue: of deliveries at levels 0 … n - 1, of departures at levels 1 … n.
 
-    Waiting pages depart at the inverse mean of their patience. Pages that are dropped because
-    their original changed, or replaced by a newer copy, are left out.
+    Waiting pages depart at the inverse mean of their patience, those of a batch one by one. Pages
+    that are dropped because their original changed, or replaced by a newer copy, are left out.
 
     Raises
     ------
@@ -113,8 +128,11 @@ def rates_at_levels(scenario: Scenario) -> tuple[Array, Array]:
     active = _active_at(scenario)
     numbers = [active(level) for level in range(buffer.capacity)]
     rates = _delivery_rates(scenario, numbers)
-    busy = np.minimum(levels, buffer.servers)
-    deaths = busy / mean_time(conditions.service_law(scenario))
+    busy = np.minimum(levels, buffer.capacity - buffer.waiting_places)
+    service = mean_time(conditions.service_law(scenario))
+    if buffer.batch is not None and buffer.batch.per_page is not None:
+        service += buffer.batch.most * mean_time(buffer.batch.per_page)
+    deaths = busy / service
     patience = conditions.timer_of(scenario)
     if patience is not None:
         deaths = deaths + (levels - busy) / mean_time(patience)

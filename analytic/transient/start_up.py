@@ -66,7 +66,8 @@ UNKNOWN_START = "nothing is known of how long the queue remembers that it starte
 _OF_QUEUE = (
     *("loss_rate", "throughput", "loss_probability", "obsolescence_probability"),
     *("success_probability", "replacement_probability", "starvation_probability"),
-    *("idle_indexers", "mean_in_system", "mean_active_robots", "level_probability"),
+    *("idle_indexers", "mean_batch", "mean_in_system", "mean_active_robots"),
+    "level_probability",
     *("sojourn_time", "sojourn_time_second_moment", "sojourn_quantile", "control_cost"),
 )
 

@@ -53,7 +53,7 @@ _PARTS = {
     "the queue": (
         *("loss_rate", "throughput", "loss_probability", "obsolescence_probability"),
         *("success_probability", "replacement_probability", "starvation_probability"),
-        *("idle_indexers", "mean_in_system", "level_probability"),
+        *("idle_indexers", "mean_batch", "mean_in_system", "level_probability"),
         *("sojourn_time", "sojourn_time_second_moment", "sojourn_quantile"),
     ),
 }

@@ -175,9 +175,7 @@ class _Inside:
         return moved
 
     def _now(self) -> Iterator[tuple[int, Item, float]]:
-        for server, (item, end) in enumerate(self._buffer.in_service):
-            if item is not None:
-                yield server, item, end
+        yield from self._buffer.in_service
         for item in islice(self._buffer.waiting, MOST_PAGES):
             yield -1, item, self._until.get(item[0], math.inf)
 

@@ -103,7 +103,7 @@ class Blueprint:
         by_level = by_level and scenario.model.hysteresis is None
         never_rest = robots.deliveries is None and by_level
         plain = not self._may_fail and robots.environment is None
-        drawn = not self.parts.service.tracked
+        drawn = not self.parts.service.tracked and queue.batch is None
         return never_rest and plain and queue.discipline.is_ordered and queue.servers == 1 and drawn
 
     def access_times(self, streams: Streams) -> RandomNumbers:
@@ -147,6 +147,9 @@ class Blueprint:
         needs = [at_once * int(drawn), self._batch * int(queue.timer is not None)]
         patience = streams.stream("obsolescence")
         rows = [rows_of(_UNIT if by_page else queue.service, service), rows_of(timer, patience)]
+        if queue.batch is not None and queue.batch.per_page is not None:
+            rows.append(rows_of(queue.batch.per_page, streams.stream("page of a batch")))
+            needs.append(min(queue.servers * queue.batch.most, queue.waiting_places + self._batch))
         return RandomNumbers(rows, np.array(needs))
 
 

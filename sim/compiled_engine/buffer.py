@@ -11,9 +11,17 @@ from sim.compiled_engine.alarms import add_timer, drop_timer, set_alarm, soonest
 from sim.compiled_engine.chain import chain_of, keep_chain, with_newest, without
 from sim.compiled_engine.jit import at, inner
 from sim.compiled_engine.pages import index_copy
-from sim.compiled_engine.service import TIMER, free_server, slot_of_server, start_service
+from sim.compiled_engine.service import (
+    PER_PAGE,
+    SERVICE,
+    TIMER,
+    free_server,
+    slot_of_server,
+    start_service,
+)
+from sim.compiled_engine.speeds import end_of_service
 from sim.compiled_engine.times import take
-from sim.compiled_engine.world import NONE, Buffer, Laws, Service, World
+from sim.compiled_engine.world import NONE, Batches, Buffer, Laws, Service, World
 
 
 @inner
@@ -27,6 +35,7 @@ def deliver(world: World, service: Any, now: float, pages: int) -> None:
                 admit(world, service, now, number, 1)
     else:
         admit(world, service, now, 0, pages)
+    take_batches(world, buffer.batches, now)
 
 
 @inner
@@ -34,10 +43,13 @@ def admit(world: World, service: Any, now: float, first: int, pages: int) -> Non
     """What becomes of a batch, or of one page of it."""
     state = world.buffer.state
     fixed = world.buffer.fixed
-    entering = rules.admitted(pages, state.level, fixed.capacity, fixed.admission)
+    taken = places_taken(world.buffer.batches, state.level)
+    entering = rules.admitted(pages, taken, fixed.capacity, fixed.admission)
     count_arrivals(world.buffer.laws, state.level, pages, entering)
     if entering > 0:
         enter(world, service, now, first, entering)
+    if entering < pages:
+        take_batches(world, world.buffer.batches, now)
     for number in range(first + entering, first + pages):
         overflow(world, now, number)
 
@@ -48,7 +60,7 @@ def enter(world: World, service: Any, now: float, first: int, pages: int) -> Non
     buffer = world.buffer
     if buffer.state.level == 0:
         count_cycle(buffer.laws, now)
-    free = buffer.fixed.servers - buffer.state.level
+    free = free_servers(buffer, buffer.batches)
     change_level(buffer, now, pages)
     for number in range(first, first + pages):
         if number < first + free:
@@ -151,16 +163,20 @@ def leave(buffer: Buffer, slot: int) -> None:
 
 
 @inner
-def expire(buffer: Buffer, now: float, slot: int) -> None:
+def expire(world: World, now: float, slot: int) -> None:
     """A waiting page becomes obsolete."""
+    buffer = world.buffer
     leave(buffer, slot)
     end(buffer, rules.OBSOLETE, now - buffer.items[slot].entered)
     change_level(buffer, now, -1)
+    take_batches(world, buffer.batches, now)
 
 
 @inner
-def complete_service(world: World, service: Any, now: float) -> None:
-    """A page is indexed, and the next one's service starts."""
+def complete_service(world: World, batches: Batches | None, service: Any, now: float) -> bool:
+    """A page is indexed, and the next one's service starts; False: it was no service that ended."""
+    if batches is not None:
+        return complete_batch(world, batches, now)
     buffer = world.buffer
     state = buffer.state
     items = buffer.items
@@ -180,6 +196,122 @@ def complete_service(world: World, service: Any, now: float) -> None:
         if buffer.fixed.known_pages:
             copy_of(served, following)
         start_service(world, service, now, server)
+    return True
+
+
+# numba leaves out what follows a return for None: where servers take one page at a time, batches
+# take no time, not even to compile.
+
+
+@inner
+def places_taken(batches: Batches | None, level: int) -> int:
+    """Places, those of the servers included, that a new page cannot have."""
+    if batches is None:
+        return level
+    state = batches.state
+    return rules.places_taken(level - state.serving, state.busy, batches.fixed.most)
+
+
+@inner
+def free_servers(buffer: Buffer, batches: Batches | None) -> int:
+    """Servers at which new pages start at once."""
+    if batches is None:
+        return buffer.fixed.servers - buffer.state.level
+    return 0
+
+
+@inner
+def take_batches(world: World, batches: Batches | None, now: float) -> None:
+    """Free servers take batches; the first that is left goes by how long the oldest page waits."""
+    if batches is None:
+        return
+    buffer = world.buffer
+    fixed = batches.fixed
+    state = batches.state
+    if state.watching != NONE:
+        set_alarm(world.service.ends, state.watching, np.inf)
+        state.watching = NONE
+    while state.busy < buffer.fixed.servers and buffer.state.oldest != NONE:
+        server = 0
+        while batches.size[server] > 0:
+            server += 1
+        waiting = buffer.state.level - state.serving
+        due = buffer.items[buffer.state.oldest].entered + fixed.wait
+        size = rules.batch_size(waiting, fixed.most, fixed.least, now >= due)
+        if size == 0:
+            set_alarm(world.service.ends, server, due)
+            state.watching = server
+            return
+        start_batch(world, batches, now, server, size)
+
+
+@inner
+def start_batch(world: World, batches: Batches, now: float, server: int, size: int) -> None:
+    """The service of so many pages starts, those of the queue that are next."""
+    buffer = world.buffer
+    length = take(world.indexing, SERVICE)
+    for number in range(size):
+        slot = rules.next_in_line(buffer.fixed.order, buffer.state.oldest, buffer.state.newest)
+        leave(buffer, slot)
+        item = buffer.items[slot_of_batch(buffer, batches, server) + number]
+        item.entered = buffer.items[slot].entered
+        if buffer.fixed.known_pages:
+            copy_of(item, buffer.items[slot])
+        if batches.fixed.per_page:
+            length += take(world.indexing, PER_PAGE)
+    batches.size[server] = size
+    batches.state.serving += size
+    change_busy(batches, now, 1)
+    set_alarm(world.service.ends, server, end_of_service(world.course, now, length))
+
+
+@inner
+def slot_of_batch(buffer: Buffer, batches: Batches, server: int) -> int:
+    """Where the pages begin that a server serves: after all that wait."""
+    return len(buffer.items) - (buffer.fixed.servers - server) * batches.fixed.most
+
+
+@inner
+def complete_batch(world: World, batches: Batches, now: float) -> bool:
+    """All pages of a batch are indexed, or the oldest waiting page has waited long enough."""
+    buffer = world.buffer
+    server = soonest(world.service.ends)
+    size = batches.size[server]
+    if size > 0:
+        for number in range(size):
+            served = buffer.items[slot_of_batch(buffer, batches, server) + number]
+            end(buffer, rules.SERVED, now - served.entered)
+            if world.pages.state.known:
+                index_copy(world.pages, now, served)
+        set_alarm(world.service.ends, server, np.inf)
+        batches.size[server] = 0
+        batches.state.serving -= size
+        batches.state.ended += 1
+        change_busy(batches, now, -1)
+        change_level(buffer, now, -size)
+    take_batches(world, batches, now)
+    return size > 0
+
+
+@inner
+def change_busy(batches: Batches | None, now: float, step: int) -> None:
+    """Close the time with the present number of busy servers, then change it."""
+    if batches is None:
+        return
+    state = batches.state
+    state.busy_time += state.busy * (now - state.busy_since)
+    state.busy_since = now
+    state.busy += step
+
+
+@inner
+def end_warmup_of_batches(batches: Batches | None, now: float) -> None:
+    """Forget what was counted so far: the warm-up is over."""
+    if batches is None:
+        return
+    batches.state.ended = 0
+    batches.state.busy_time = 0.0
+    batches.state.busy_since = now
 
 
 @inner
@@ -247,12 +379,29 @@ def total_age(buffer: Buffer, service: Service, now: float) -> float:
     items = buffer.items
     total = 0.0
     for server in range(buffer.fixed.servers):
-        if service.ends.time[server] < np.inf:
-            total += now - items[slot_of_server(buffer, server)].entered
+        total = age_in_service(buffer, buffer.batches, service, now, server, total)
     slot = buffer.state.oldest
     while slot != NONE:
         total += now - items[slot].entered
         slot = items[slot].newer
+    return total
+
+
+@inner
+def age_in_service(
+    buffer: Buffer,
+    batches: Batches | None,
+    service: Service,
+    now: float,
+    server: int,
+    total: float,
+) -> float:
+    """A sum of ages with those of the pages of a server."""
+    if batches is not None:
+        for number in range(batches.size[server]):
+            total += now - buffer.items[slot_of_batch(buffer, batches, server) + number].entered
+    elif service.ends.time[server] < np.inf:
+        total += now - buffer.items[slot_of_server(buffer, server)].entered
     return total
 
 
@@ -268,6 +417,7 @@ def end_warmup_of_buffer(buffer: Buffer, service: Service, now: float) -> None:
     buffer.times[:] = 0
     buffer.level_time[:] = 0.0
     cut_laws(buffer.laws)
+    end_warmup_of_batches(buffer.batches, now)
     state.since = now
     state.inside_at_start = state.level
     state.age_at_start = total_age(buffer, service, now)

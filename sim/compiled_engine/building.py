@@ -14,7 +14,7 @@ from scenarios.deliveries import joint_size, modes_of
 from scenarios.fleet import class_of_each
 from scenarios.law_points import LawPoints
 from scenarios.laws import Exponential
-from scenarios.model import Hysteresis, Never, Queue, QueueDiscipline
+from scenarios.model import Batch, Hysteresis, Never, Queue, QueueDiscipline
 from scenarios.page_data import host_spacings, page_service_times
 from scenarios.page_groups import only_sums
 from scenarios.sections import PageSize
@@ -33,6 +33,7 @@ from sim.compiled_engine.world import (
     POLITE,
     STARTED,
     SWITCHED,
+    Batches,
     Buffer,
     Clients,
     Course,
@@ -214,7 +215,10 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
     queue = scenario.model.queue
     top = top_level(scenario) if queue else 0
     servers = queue.servers if queue else 1
+    batch = queue.batch if queue else None
     places = max(top - servers, 1)
+    if batch is not None:
+        servers, places = servers * batch.most, top
     items = np.recarray(places + servers, _ITEM)
     items.newer = np.arange(1, places + servers + 1)
     items.newer[places - 1 :] = NONE
@@ -233,6 +237,20 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
         square=np.zeros(4),
         times=np.zeros((fates_that_occur(queue) if queue else 0, rules.TIME_BINS), dtype=np.int64),
         laws=None if points is None else _laws(points, top),
+        batches=None if queue is None or batch is None else _batches(queue.servers, batch),
+    )
+
+
+def _batches(servers: int, batch: Batch) -> Batches:
+    return Batches(
+        fixed=record(
+            most=batch.most,
+            least=batch.least,
+            wait=batch.wait,
+            per_page=batch.per_page is not None,
+        ),
+        state=record(busy=0, busy_time=0.0, busy_since=0.0, serving=0, ended=0, watching=NONE),
+        size=np.zeros(servers, dtype=np.int64),
     )
 
 

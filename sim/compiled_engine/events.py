@@ -10,6 +10,7 @@ from scenarios.in_place import in_place
 from sim import rules
 from sim.compiled_engine.alarms import first_timer, set_alarm, soonest
 from sim.compiled_engine.buffer import (
+    change_busy,
     change_level,
     complete_service,
     end_warmup_of_buffer,
@@ -248,7 +249,7 @@ def send(world: World, signals: Signals, index: int, now: float) -> None:
 @inner
 def drop_obsolete(world: World, delivery: Any, now: float) -> None:
     """The waiting page whose timer has run out is dropped; the robots hear of the level."""
-    expire(world.buffer, now, first_timer(world.buffer.due)[1])
+    expire(world, now, first_timer(world.buffer.due)[1])
     follow_state(world, world.frontier, delivery, now)
 
 
@@ -258,7 +259,8 @@ def serve(world: World, delivery: Any, service: Any, now: float) -> None:
     if world.service.tracked and not is_over(world, service):
         follow_state(world, world.frontier, delivery, now)
         return
-    complete_service(world, service, now)
+    if not complete_service(world, world.buffer.batches, service, now):
+        return
     go_on_after_service(world, world.frontier, delivery, service, now)
 
 
@@ -334,4 +336,5 @@ def finish(world: World) -> None:
         grow_older(world.pages.age[index], now)
     if world.buffer.fixed.exists:
         change_level(world.buffer, now, 0)
+        change_busy(world.buffer.batches, now, 0)
         world.run.age_at_end = total_age(world.buffer, world.service, now)

@@ -25,7 +25,7 @@ from sim.compiled_engine.random_numbers import pages_ahead
 from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.signals import Signals, grown, new_signals
-from sim.compiled_engine.world import Buffer, Course, World
+from sim.compiled_engine.world import Batches, Buffer, Course, World
 from sim.draws import drawn_phase
 from sim.engine_inputs import (
     counts_found,
@@ -41,6 +41,7 @@ from sim.law_counter import laws_tally
 from sim.sojourn_times import TimeCounter, sojourns_tally
 from sim.tally import (
     AgesTally,
+    BatchesTally,
     BufferTally,
     ClientsTally,
     CourseTally,
@@ -184,6 +185,7 @@ class Replication:
             class_time=self._class_time(),
             switched_on=self._switched_on(),
             buffer=_buffer_tally(world) if scenario.buffer else None,
+            batches=_batches_tally(world.buffer.batches),
             pages=pages if scenario.pages else None,
             ages=AgesTally(np.array(age.time)) if scenario.pages and scenario.buffer else None,
             frontier=frontier_tally(world.frontier) if world.frontier else None,
@@ -252,6 +254,12 @@ def _buffer_tally(world: World) -> BufferTally:
         age_at_end=float(world.run.age_at_end),
         level_time=tuple(buffer.level_time.tolist()),
     )
+
+
+def _batches_tally(batches: Batches | None) -> BatchesTally | None:
+    if batches is None:
+        return None
+    return BatchesTally(int(batches.state.ended), float(batches.state.busy_time))
 
 
 def _sojourns_tally(buffer: Buffer) -> TimesTally:

@@ -13,7 +13,7 @@ from sim.compiled_engine.speeds import end_of_service
 from sim.compiled_engine.times import take
 from sim.compiled_engine.world import Buffer, Service, World
 
-SERVICE, TIMER = range(2)
+SERVICE, TIMER, PER_PAGE = range(3)
 """Rows of the times that the indexing engine takes."""
 
 

@@ -114,11 +114,16 @@ def _in_one_block(world: World) -> tuple[World, Any]:
     of_buffer = [buffer.state, buffer.items, *buffer.due]
     of_robots = [robots.state, robots.robot, *robots.ends, *robots.idle]
     of_service = [world.service.state, *world.service.ends]
-    memory = _Memory([*of_buffer, *of_robots, *of_service])
+    batches = buffer.batches
+    of_batches = [] if batches is None else [batches.state, batches.size]
+    memory = _Memory([*of_buffer, *of_robots, *of_service, *of_batches])
     placed = memory.placed
     due = Timers._make(map(placed, buffer.due))
+    if batches is not None:
+        batches = batches._replace(state=placed(batches.state), size=placed(batches.size))
+    of_waiting = {"state": placed(buffer.state), "items": placed(buffer.items), "due": due}
     moved = world._replace(
-        buffer=buffer._replace(state=placed(buffer.state), items=placed(buffer.items), due=due),
+        buffer=buffer._replace(**of_waiting, batches=batches),
         robots=robots._replace(
             state=placed(robots.state),
             robot=placed(robots.robot),

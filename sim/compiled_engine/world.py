@@ -26,7 +26,8 @@ class Service(NamedTuple):
     Attributes
     ----------
     ends : Alarms
-        When the service of each server ends, inf if there is none. Where switching asks for the
+        When the service of each server ends, inf if there is none; of one that waits for a batch,
+        when the oldest page has waited long enough. Where switching asks for the
         phase, which takes a single server, this is the end of the present phase.
     state : record
         Of that service: its `phase`, when it began (`begin`), what its phases took so far
@@ -66,6 +67,26 @@ class Laws(NamedTuple):
     levels: Any
 
 
+class Batches(NamedTuple):
+    """How servers take batches of pages, as in `sim.batches`.
+
+    Attributes
+    ----------
+    fixed : record
+        `most`, `least` and `wait` of `sim.batches.BatchRules`; `per_page`: pages add to the time.
+    state : record
+        `busy` servers, the time integral of them (`busy_time`), kept since `busy_since`, and their
+        pages (`serving`); batches that `ended`; the free server whose alarm says that the oldest
+        page has waited long enough (`watching`, or NONE).
+    size : ndarray of int, shape (servers,)
+        Pages that each server has taken.
+    """
+
+    fixed: Any
+    state: Any
+    size: Any
+
+
 class Buffer(NamedTuple):
     """The pages in the system, and what is counted about them.
 
@@ -78,8 +99,9 @@ class Buffer(NamedTuple):
         `since`: of the level; `entered`: number of pages that did; `oldest`, `newest`: ends of
         the chain of waiting pages; `free`: start of the chain of free slots.
     items : record array, shape (places + servers,)
-        Slots of the pages in the system, the last ones of those in service. Waiting pages are
-        chained by `older` and `newer` in the order of the queue, free slots by `newer`.
+        Slots of the pages in the system, the last ones of those in service (of `most` pages for
+        each server that takes batches). Waiting pages are chained by `older` and `newer` in the
+        order of the queue, free slots by `newer`.
     due : Timers
         When the waiting page of each slot becomes obsolete.
     slot_of : ndarray of int, shape (pages,)
@@ -93,6 +115,8 @@ class Buffer(NamedTuple):
         Sojourn times by fate, of those that occur, in the bins of `sim.rules.time_bin`.
     laws : Laws or None
         None where nothing is counted; kernels are then compiled without the counting.
+    batches : Batches or None
+        None where servers take one page at a time; kernels are then compiled without them.
     """
 
     fixed: Any
@@ -107,6 +131,7 @@ class Buffer(NamedTuple):
     square: Any
     times: Any
     laws: Laws | None
+    batches: Batches | None
 
 
 class Pages(NamedTuple):

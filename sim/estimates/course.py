@@ -113,7 +113,8 @@ def _of_queue(courses: Sequence[CourseTally], scenario: Scenario) -> Iterator[_S
     shares = CLUSTERING * len(courses)  # replications do not come in bursts
     level = _stacked(courses, "level")
     yield _Sampled("starvation_probability", None, level == 0, shares)
-    yield _Sampled("full_probability", None, level >= queue.capacity, shares)
+    if queue.batch is None:  # else fewer pages may take all places
+        yield _Sampled("full_probability", None, level >= queue.capacity, shares)
     yield _Sampled("mean_in_system", None, level, 0.0, step=1.0)
     counts = _stacked(courses, "counts")
     for measure, which in _RATES.items():

@@ -63,9 +63,10 @@ def end_effect_bounds(totals: Totals, scenario: Scenario) -> Bounds:
     bounds: Bounds = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         if "buffer" in means:
-            servers = scenario.model.queue.servers if scenario.model.queue else 1
+            queue = scenario.model.queue
+            in_service = queue.capacity - queue.waiting_places if queue else 1
             bounds["arrival_rate"] = robots / window
-            bounds["loss_rate"] = bounds["throughput"] = np.maximum(robots, servers) / window
+            bounds["loss_rate"] = bounds["throughput"] = np.maximum(robots, in_service) / window
         if "page_sums" in means and scenario.model.pages is not None:
             bounds |= _of_pages(means, window, robots, scenario, scenario.model.pages)
         if "servers" in means and scenario.servers is not None:

@@ -145,6 +145,8 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
         )
     if "buffer" in run:
         run["buffer"] = _of_buffer(totals.parts["buffer"], window, scenario)
+        if "batches" in run:
+            _of_batches(run["buffer"], totals.parts["batches"], scenario)
     for part in run.keys() & {"pages", "ages"}:
         run[part] = single_pages(totals, part)
     if "frontier" in run:
@@ -280,8 +282,17 @@ def _of_buffer(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace
         levels=levels,
         level_shares=level_shares,
         idle_shares=_idle_shares(levels, level_shares, queue),
+        mean_batches=None,
         classes=classes,
     )
+
+
+def _of_batches(buffer: SimpleNamespace, part: Part, scenario: Scenario) -> None:
+    """What levels and pages do not say of a buffer whose servers take batches."""
+    assert scenario.model.queue is not None
+    time = scenario.model.queue.servers * buffer.window
+    buffer.idle_shares = 1.0 - part["busy_time"] / time
+    buffer.mean_batches = buffer.served / part["ended"]
 
 
 def _idle_shares(levels: Array, level_shares: Array, queue: Queue | None) -> Array | None:
@@ -304,7 +315,7 @@ def _delivery_rate_when_full(scenario: Scenario) -> float | None:
     variance than the losses themselves (measured: docs/measures.md).
     """
     queue = scenario.model.queue
-    counted = queue is None or queue.discipline.replaces
+    counted = queue is None or queue.discipline.replaces or queue.batch is not None
     mean = exponential_delivery(scenario)
     if counted or mean is None or isinstance(scenario.activation, Free | Switching):
         return None

@@ -51,6 +51,7 @@ SYSTEMS = {
     name: system
     for name, one in {**EVERY_KIND, **LIBRARY}.items()
     if one.buffer is not None
+    and one.buffer.batch is None
     and not one.interventions
     and not isinstance(one.activation, Optimal)
     and (system := with_two_servers(one)) is not None

@@ -355,6 +355,26 @@ def test_random_search_engines_that_change(tables: dict[str, Any]) -> None:
 
 
 @randomly
+@given(search_engines(in_batches=True))
+def test_random_servers_that_take_batches(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@pytest.mark.nightly
+@randomly
+@given(changing_search_engines(in_batches=True))
+def test_random_servers_that_take_batches_while_things_change(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@pytest.mark.nightly
+@randomly
+@given(frontiers(in_batches=True))
+def test_random_frontiers_before_servers_that_take_batches(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@randomly
 @given(listening_search_engines())
 def test_random_robots_that_hear_signals(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))

@@ -783,6 +783,20 @@ REFUSED: dict[str, Scenario] = {
     ].with_("buffer.when_full", "push-out"),
     "first come first served, nothing pushed out": queue(),
     "2 servers index pages at a time": queue({"buffer.servers": 2}),
+    "servers take batches of pages (buffer.batch)": queue({"buffer.batch": 2}),
+    "servers take one page at a time": queue(),
+    "servers look at how long the oldest page waits (buffer.batch.wait)": queue(
+        {"buffer.batch": {"most": 2, "least": 2, "wait": 1.0}}
+    ),
+    "each page adds to its service (buffer.batch.per_page)": queue(
+        {"buffer.batch": {"most": 2, "per_page": {"exponential": {"mean": 0.1}}}}
+    ),
+    "its chain with the sizes of batches has 101001 states, limit 60000": queue(
+        {"activation.static": 3, "buffer.waiting_places": 100, "buffer.batch": 1000}
+    ),
+    "its chain has 1000001 states, limit 60000": queue(
+        {"activation.static": 3, "buffer.waiting_places": 999_999, "buffer.batch": 2}
+    ),
     "one server indexes pages": queue(),
     "the file does not speak of buffer.servers": queue(),
     "there are waiting places": queue({"buffer.servers": 2}),
@@ -976,6 +990,9 @@ def test_every_reason_is_reached(condition: Callable[..., Any]) -> None:
         "settled",
         "levels_settle",
         "servers_solved",
+        "batches_solved",
+        "page_of_batches_fits",
+        "response_of_batches_fits",
         "settles",
         "first_come_first_served",
     }  # the solution, or the discipline, that they ask for refuses
