@@ -195,7 +195,7 @@ def _show(plan: Schedule, simulation: SimulatedPlan | None) -> None:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f} %"
+    return "–" if share is None else f"{100 * share:z.1f} %"
 
 
 def _expected_table(plan: Schedule, expected: Mapping[str, Share]) -> Table:
