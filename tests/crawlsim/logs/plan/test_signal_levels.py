@@ -403,6 +403,6 @@ def test_the_how_to_shows_what_is_printed(
     ]
     for line in table.strip().splitlines():
         assert " ".join(line.split()) in printed
-    assert "due after 65.8 days; each signal counts for 65.8 days; at once with the first" in (
+    assert "due after 66.3 days; each signal counts for 66.3 days; at once with the first" in (
         Path(plan).read_text()
     )
