@@ -54,7 +54,7 @@ from sim.compiled_engine.robots import (
     reconsider,
     rest,
 )
-from sim.compiled_engine.service import is_over
+from sim.compiled_engine.service import current_phase, is_over
 from sim.compiled_engine.signals import (
     DELAYS,
     GAPS,
@@ -257,6 +257,7 @@ def drop_obsolete(world: World, delivery: Any, now: float) -> None:
 def serve(world: World, delivery: Any, service: Any, now: float) -> None:
     """A service ends, or a phase of it; the robots hear that a page was indexed."""
     if world.service.tracked and not is_over(world, service):
+        current_phase(world, service, now)
         follow_state(world, world.frontier, delivery, now)
         return
     if not complete_service(world, world.buffer.batches, service, now):

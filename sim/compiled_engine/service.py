@@ -51,6 +51,7 @@ def start_service(world: World, stream: Any, now: float, server: int) -> None:
     state.last = False
     state.phase = rules.pick(service.start, stream.random())
     stay(world, stream)
+    current_phase(world, stream, now)  # one that takes no time is over
 
 
 @inner

@@ -127,6 +127,18 @@ def test_every_kind_of_queue(name: str) -> None:
     assert_same_paths(EVERY_KIND[name].with_({"run.horizon": 100.0, "run.warmup": 20.0}))
 
 
+def test_a_phase_of_a_service_that_takes_no_time_is_never_seen() -> None:
+    """Whoever looks at the moment at which it begins and ends sees the next one."""
+    tables = {
+        "name": "phases",
+        "robots": {"available": 1, "deliveries": {"modes": [{"poisson": {"rate": 0.7}}]}},
+        "buffer": {"waiting_places": 0, "service": {"erlang": {"shape": 3, "mean": 0.5}}},
+        "activation": {"free": [[[1]], [[1, 0, 1]]]},
+        "run": {"horizon": 60.0, "warmup": 7.0, "replications": 2},
+    }
+    assert_same_path(scenario_from(tables))
+
+
 @randomly
 @given(search_engines())
 def test_search_engines(tables: dict[str, Any]) -> None:
