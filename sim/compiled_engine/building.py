@@ -445,9 +445,14 @@ def _table(rule: Free) -> Any:
 
 
 def _course(scenario: Scenario) -> Course | None:
-    """What changes over time and what is observed; None where nothing does or is."""
+    """What changes over time and what is observed; None where nothing does or is.
+
+    Due pages and signals, which take longest to compile, always have one: with interventions and
+    without, their code is the same.
+    """
     times = times_to_observe(scenario)
-    if not scenario.interventions and scenario.run.observe is None:
+    has_one = scenario.interventions or scenario.run.observe is not None
+    if not has_one and scenario.model.frontier is None and scenario.model.hearing is None:
         return None
     begins, limits = limits_over_time(scenario)
     observe = float(times[0]) if len(times) else np.inf
