@@ -451,8 +451,11 @@ def _course(scenario: Scenario) -> Course | None:
     without, their code is the same.
     """
     times = times_to_observe(scenario)
-    has_one = scenario.interventions or scenario.run.observe is not None
-    if not has_one and scenario.model.frontier is None and scenario.model.hearing is None:
+    model = scenario.model
+    robots = scenario.robots
+    changes = scenario.interventions or (robots is not None and robots.environment is not None)
+    is_plain = scenario.run.observe is None and model.frontier is None and model.hearing is None
+    if is_plain and not changes:
         return None
     begins, limits = limits_over_time(scenario)
     observe = float(times[0]) if len(times) else np.inf
@@ -467,6 +470,7 @@ def _course(scenario: Scenario) -> Course | None:
     observed = len(times) if scenario.model.frontier else 0
     return Course(
         **{part: _speed(scenario, effect) for part, effect in _SPEEDS.items()},
+        states=np.zeros(0, dtype=np.int64),
         state=record(
             next=min(observe, change),
             observe=observe,

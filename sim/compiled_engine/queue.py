@@ -29,7 +29,7 @@ from sim.compiled_engine.events import end_warmup, first_of_others
 from sim.compiled_engine.jit import at, inner, kernel, loop
 from sim.compiled_engine.many_robots import ManyRobots, access_again, call_next, somebody_waits
 from sim.compiled_engine.service import SERVICE, TIMER
-from sim.compiled_engine.speeds import end_of_service, end_over_time
+from sim.compiled_engine.speeds import end_of_access, end_of_service
 from sim.compiled_engine.times import take
 from sim.compiled_engine.world import World
 
@@ -75,7 +75,7 @@ def begin_accesses(world: World, many_robots: ManyRobots | None) -> None:
     """The first access of every robot."""
     for robot in range(len(world.robots.robot)):
         # Not the time itself, which may be -0.0: its bits are not the least.
-        time = end_over_time(world.course, 0.0, take(world.access, robot))
+        time = end_of_access(world.course, 0.0, take(world.access, robot))
         if many_robots is None:
             set_alarm(world.robots.ends, robot, time)
         else:
@@ -166,10 +166,10 @@ def begin_access(world: World, many_robots: ManyRobots | None, robot: int, now: 
     """A robot that delivers now, given in a many_robots by its seat, begins its next access."""
     if many_robots is None:
         time = take(world.access, at(robot))
-        set_alarm(world.robots.ends, robot, end_over_time(world.course, now, time))
+        set_alarm(world.robots.ends, robot, end_of_access(world.course, now, time))
     else:
         time = many_robots.access[at(robot)]
-        access_again(many_robots, world.access, robot, end_over_time(world.course, now, time))
+        access_again(many_robots, world.access, robot, end_of_access(world.course, now, time))
 
 
 @inner

@@ -24,7 +24,7 @@ from sim.compiled_engine.course import change_limit, observe
 from sim.compiled_engine.events import answer, begin_queries, end_warmup, finish, first_of_others
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.pages import change_after, next_page
-from sim.compiled_engine.speeds import end_of_work, end_over_time
+from sim.compiled_engine.speeds import end_of_access, end_of_work
 from sim.compiled_engine.times import take
 from sim.compiled_engine.world import Course, World
 from sim.speeds import Speed
@@ -66,7 +66,7 @@ def refresh(world: World, query: Any) -> bool:
 def begin_access(world: World) -> None:
     """The robot's first access begins."""
     world.robots.robot[0].carried = next_page(world.pages)
-    world.robots.ends.time[0] = end_over_time(world.course, 0.0, take(world.access, 0))
+    world.robots.ends.time[0] = end_of_access(world.course, 0.0, take(world.access, 0))
 
 
 @loop
@@ -194,6 +194,6 @@ def run_unheard(world: World, until: float) -> bool:
     ends = world.robots.ends
     while ends.time[0] <= until and access.rows[0].first < access.rows[0].end:
         taken = access.rows[0].first
-        ends.time[0] = end_over_time(world.course, ends.time[0], access.drawn[taken])
+        ends.time[0] = end_of_access(world.course, ends.time[0], access.drawn[taken])
         access.rows[0].first = taken + 1
     return ends.time[0] > until

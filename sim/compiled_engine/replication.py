@@ -11,6 +11,7 @@ import numpy as np
 from scenarios import Scenario
 from scenarios.activation import Switching
 from scenarios.choices import tells_classes_apart
+from scenarios.environment import Environment
 from scenarios.law_points import LawPoints
 from scenarios.model import present
 from sim import rules
@@ -36,7 +37,7 @@ from sim.engine_inputs import (
     keeps_delays,
     keeps_refresh_times,
 )
-from sim.environment import Path, draw_path
+from sim.environment import draw_path
 from sim.law_counter import laws_tally
 from sim.sojourn_times import TimeCounter, sojourns_tally
 from sim.tally import (
@@ -91,10 +92,11 @@ class Replication:
             access=self._access.times,
             indexing=self._indexing.times,
             pages=new_pages(scenario, self._blueprint.is_refreshed),
-            environment=self._path(),
             signals=self._new_signals(due),
             **copied(self._blueprint.parts)._asdict(),
         )
+        if robots is not None and robots.environment is not None:
+            self._world = self._in_environment(robots.environment)
         if self._world.frontier is not None and due is not None:
             self._world.frontier.calendar.time[: len(due)] = due
         commits = scenario.model.commits
@@ -135,13 +137,12 @@ class Replication:
         """The stream of a source, where the scenario has what is drawn from it."""
         return _NEVER_DRAWN_FROM if section is None else self._streams.stream(source)
 
-    def _path(self) -> Path | None:
-        """That of the robots' environment, where they have one."""
-        robots = self._scenario.robots
-        if robots is None or robots.environment is None:
-            return None
+    def _in_environment(self, environment: Environment) -> World:
+        """The world in which an environment sets the speed of the accesses."""
         stream = self._streams.stream("environment")
-        return draw_path(robots.environment, stream, end_of_run(self._scenario))
+        path = draw_path(environment, stream, end_of_run(self._scenario))
+        course = present(self._world.course)
+        return self._world._replace(course=course._replace(access=path.speed, states=path.states))
 
     def _new_signals(self, due: Any) -> Signals | None:
         """Where robots listen to signals, before the first one."""

@@ -37,7 +37,7 @@ def access_end(world: World, now: float, robot: int) -> float:
     if len(same) > 0:
         same[robot] = is_unchanged(world.pages, now, world.robots.robot[robot].carried)
         length = rules.length_of_access(length, world.robots.state.share_of_time, same[robot])
-    return end_of_access(world.environment, world.course, now, length)
+    return end_of_access(world.course, now, length)
 
 
 @inner
@@ -314,7 +314,7 @@ def row_of_rule(world: World, service: Any, now: float, level: int) -> int:
     Of the phases the first at level 0, where nobody is served.
     """
     seen = world.robots.state
-    state = state_of_environment(world.environment, now) if seen.states_seen > 1 else 0
+    state = state_of_environment(world.course, now) if seen.states_seen > 1 else 0
     phase = current_phase(world, service, now) if seen.phases_seen > 1 and level > 0 else 0
     return rules.row_of_tables(state, phase, seen.phases_seen)
 
@@ -334,7 +334,7 @@ def await_event(world: World, delivery: Any, now: float) -> None:
     mean = world.robots.means[state.mode, state.phase]
     if mean > 0:
         gap = rules.draw_exponential(delivery, mean)
-        state.next_event = end_of_access(world.environment, world.course, now, gap)
+        state.next_event = end_of_access(world.course, now, gap)
     else:
         state.next_event = np.inf
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from sim import speeds
 from sim.compiled_engine.jit import inner, let_kernels_call
 from sim.compiled_engine.world import Course
-from sim.environment import Path
 
 let_kernels_call(speeds)
 end_of_work = inner(speeds.end_of_work)
@@ -17,26 +16,16 @@ piece_at = inner(speeds.piece_at)
 
 
 @inner
-def end_of_access(
-    environment: Path | None, course: Course | None, now: float, time: float
-) -> float:
-    """When an access that starts now ends, or what else the robots' speed stretches."""
-    if environment is not None:
-        return end_of_work(environment.speed, now, time)
-    return end_over_time(course, now, time)
-
-
-@inner
-def state_of_environment(environment: Path | None, now: float) -> int:
+def state_of_environment(course: Course | None, now: float) -> int:
     """The state of the environment; 0 where there is none."""
-    if environment is None:
+    if course is None or len(course.states) == 0:
         return 0
-    return environment.states[piece_at(environment.speed, now)]
+    return course.states[piece_at(course.access, now)]
 
 
 @inner
-def end_over_time(course: Course | None, now: float, time: float) -> float:
-    """When an access that starts now ends, at the speed that interventions give it."""
+def end_of_access(course: Course | None, now: float, time: float) -> float:
+    """When an access that starts now ends, or what else the robots' speed stretches."""
     if course is None:
         return now + time
     return end_of_work(course.access, now, time)

@@ -10,7 +10,6 @@ from sim.compiled_engine.host_spacing import Hosts
 from sim.compiled_engine.kept_times import KeptTimes
 from sim.compiled_engine.signals import Signals
 from sim.compiled_engine.times import Times
-from sim.environment import Path
 from sim.speeds import Speed
 
 NONE = -1
@@ -271,7 +270,10 @@ class Course(NamedTuple):
     Attributes
     ----------
     access, service, change, query : Speed
-        The speeds of accesses, services, changes of pages and queries.
+        The speeds of accesses, services, changes of pages and queries. An environment of the robots
+        is that of the accesses.
+    states : ndarray of int
+        The state of the environment in each piece of `access`; no entries where there is none.
     state : record
         Times of the next observation `observe`, of the next change of limits `change` (inf: there
         is none) and of the `next` of both, how many of them there were (`observed`, `changed`),
@@ -295,6 +297,7 @@ class Course(NamedTuple):
     service: Speed
     change: Speed
     query: Speed
+    states: Any
     state: Any
     times: Any
     begins: Any
@@ -330,8 +333,6 @@ class World(NamedTuple):
         Services and obsolescence timers; with `refresh` the times between changes, of mean 1.
     course : Course or None
         None where nothing changes or is observed; kernels are then compiled without it.
-    environment : Path or None
-        That of the robots, None where they have none; kernels are then compiled without it.
     frontier : Frontier or None
         None where pages do not fall due; kernels are then compiled without it.
     signals : Signals or None
@@ -348,6 +349,5 @@ class World(NamedTuple):
     hosts: Hosts
     clients: Clients
     course: Course | None
-    environment: Path | None
     frontier: Frontier | None
     signals: Signals | None
