@@ -10,6 +10,7 @@ from experiments.change_histories import STEADY, made_up
 from experiments.schedule_claims import DAY, paid_and_true
 
 
+@pytest.mark.thorough
 def test_a_log_says_the_same_read_as_visits_and_as_changes() -> None:
     """The plans of both are the same; only what is replayed differs."""
     site = replace(STEADY, pages=60, years=4.0)

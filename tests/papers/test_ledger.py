@@ -63,6 +63,7 @@ def not_as_stated(paper: str, *, dear: bool) -> list[str]:
     return [item for item, row in chosen.items() if not comes_out(row, numbers[item])]
 
 
+@pytest.mark.by_day(besides=("avrachenkov2011", "eckstein2005"))
 @pytest.mark.parametrize("paper", TITLES)
 def test_every_number_is_what_it_is_stated_to_be(paper: str) -> None:
     assert not_as_stated(paper, dear=False) == []

@@ -273,7 +273,7 @@ def test_workers_that_would_count_otherwise_are_refused(found: Any, says: str) -
         _check_versions(_Client(found), "tcp://x:1")
 
 
-@pytest.mark.by_day(besides=("flags3-does not go with --cluster",))
+@pytest.mark.by_day(besides=("flags2-cannot be reached", "flags3-does not go with --cluster"))
 @pytest.mark.parametrize(
     ("flags", "says"),
     [

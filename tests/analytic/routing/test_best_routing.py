@@ -281,6 +281,7 @@ GAPS: dict[str, Any] = {
 }
 
 
+@pytest.mark.by_day(besides=("exp-rates4-0.04166667-0.04463735-0.04996142-1323",))
 @pytest.mark.parametrize(
     ("gaps", "rates", "smooth", "linear", "optimum", "period"),
     [

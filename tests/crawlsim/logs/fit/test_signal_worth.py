@@ -137,6 +137,7 @@ def test_a_site_of_known_precision_and_recall() -> None:
     assert total[:, 0].mean() == pytest.approx(changes.mean(), rel=0.1)
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_a_prior_that_does_not_know_the_signals_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the prior is for: without it signals take the credit for changes that have none."""

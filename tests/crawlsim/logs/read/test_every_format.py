@@ -231,6 +231,7 @@ def test_urls_that_only_lead_elsewhere_are_no_pages(form: str, tmp_path: Path) -
             read(files(form, visits, tmp_path))
 
 
+@pytest.mark.by_day(every=2)
 @pytest.mark.parametrize("form", EVERY)
 def test_a_move_to_https_says_how_the_history_is_kept(form: str, tmp_path: Path) -> None:
     """Half of the watch under http, half under https, and a week of 503 in it."""
@@ -282,6 +283,7 @@ def test_the_digest_of_an_empty_answer_contradicts_nothing(form: str, tmp_path: 
     assert plan.no_promise == ""
 
 
+@pytest.mark.by_day(every=2)
 @pytest.mark.parametrize("form", EVERY)
 def test_other_schemes_are_no_pages(form: str, tmp_path: Path) -> None:
     others = ["dns:example.org", "metadata:x", "file:///box/a.jpg", "urn:crawl:1", "mailto:a@b"]
@@ -291,6 +293,7 @@ def test_other_schemes_are_no_pages(form: str, tmp_path: Path) -> None:
     assert any(note.startswith("Left out, since only http, https and ftp") for note in plan.notes)
 
 
+@pytest.mark.by_day(every=2)
 @pytest.mark.parametrize("form", EVERY)
 def test_blanks_in_a_url_are_kept_or_named(form: str, tmp_path: Path) -> None:
     plan = planned(form, [*ALIVE, *answers("two words", *["200"] * 4, every=2)], tmp_path)
@@ -301,6 +304,7 @@ def test_blanks_in_a_url_are_kept_or_named(form: str, tmp_path: Path) -> None:
         assert seen(plan)["two words"] == (4, 1)
 
 
+@pytest.mark.by_day(every=2)
 @pytest.mark.parametrize("form", EVERY)
 def test_an_index_without_repetitions_carries_no_promise(form: str, tmp_path: Path) -> None:
     visits = [v for page in range(8) for v in answers(f"{page}", *["200"] * 5, every=1)]
