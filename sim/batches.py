@@ -112,8 +112,9 @@ class BatchBuffer(Buffer):
         now = alarm.time
         served = self._batches[alarm.index]
         self._batches[alarm.index] = []
-        for _, entered, load in served:
-            self._end(rules.SERVED, now - entered)
+        for item in served:
+            self._end(rules.SERVED, now, item)
+            load = item[2]
             if load is not None and self._pages:
                 self._pages.index(now, load)
         self._batches_ended += 1
