@@ -327,6 +327,13 @@ def served_by_time_of_entry(scenario: Scenario) -> str | None:
     return f'the order "{order.value}" looks at more than when pages entered'
 
 
+@premise
+def served_by_class(scenario: Scenario) -> str | None:
+    """Pages are served by class."""
+    by_class = discipline_of(scenario).order is ServiceOrder.BY_CLASS
+    return None if by_class else "pages of all classes are served alike"
+
+
 def nothing_pushed_out(scenario: Scenario) -> str | None:
     """A full buffer loses the new page."""
     return "a full buffer pushes out" if discipline_of(scenario).pushes_out else None
