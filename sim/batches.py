@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim import rules
-from sim.buffer import SERVICE, Buffer, BufferRules, Item
+from sim.buffer import SERVICE, Buffer, BufferRules
 from sim.clock import Alarm, Clock
+from sim.page_classes import Item
 from sim.pages import Load
 from sim.tally import BatchesTally
 

@@ -11,15 +11,12 @@ from sim import rules
 from sim.clock import Alarm, Clock
 from sim.event_log import LogEvent
 from sim.law_counter import LawCounter
-from sim.page_classes import ClassLine, PageClasses
+from sim.page_classes import ClassLine, Item, PageClasses
 from sim.pages import Load, Pages
 from sim.sojourn_times import TimeCounter
 from sim.tally import BufferTally, TimesTally
 
 Draw = Callable[[], float]
-
-Item = tuple[int, float, Load, int]
-"""A page in the system: its sequence number, its time of entry, its copy, its class."""
 
 SERVICE = rules.tie_order(rules.SERVICE, 0)
 _OBSOLESCENCE = rules.tie_order(rules.OBSOLESCENCE, 0)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, MutableMapping, Reversible
+from collections.abc import Iterator, MutableMapping, Reversible, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from scenarios.model import PageClasses as Given
 from sim import rules
+from sim.pages import Load
 from sim.tally import PageClassesTally
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sim.buffer import Item
-    from sim.pages import Load
+Item = tuple[int, float, Load, int]
+"""A page in the system: its sequence number, its time of entry, its copy, its class."""
 
 
-class ClassLine(MutableMapping[int, "Item"], Reversible[int]):
+class ClassLine(MutableMapping[int, Item], Reversible[int]):
     """Waiting pages by their numbers: all of a class before those of the next, as they entered.
 
     Parameters
@@ -30,7 +28,7 @@ class ClassLine(MutableMapping[int, "Item"], Reversible[int]):
     """
 
     def __init__(self, count: int) -> None:
-        self._lines = [OrderedDict[int, "Item"]() for _ in range(count)]
+        self._lines = [OrderedDict[int, Item]() for _ in range(count)]
         self._line_of: dict[int, OrderedDict[int, Item]] = {}
 
     def __getitem__(self, number: int) -> Item:

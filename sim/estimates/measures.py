@@ -308,11 +308,16 @@ def _of_page_classes(part: Part) -> SimpleNamespace:
         for group in range(ended.shape[1])
     }
     return SimpleNamespace(
-        pages=part["refused"] + ended.sum(axis=2),
+        pages=pages_of_classes(part),
         lost=part["refused"] + ended[:, :, rules.PUSHED_OUT],
         obsolete=ended[:, :, rules.OBSOLETE],
         classes=classes,
     )
+
+
+def pages_of_classes(part: Part) -> Array:
+    """Pages of each class whose fate was decided in the window."""
+    return part["refused"] + part["ended"].sum(axis=2)
 
 
 def _idle_shares(levels: Array, level_shares: Array, queue: Queue | None) -> Array | None:
