@@ -312,10 +312,17 @@ def first_come_first_served(scenario: Scenario) -> str | None:
     return all_of(_other_order(scenario), nothing_pushed_out(scenario))
 
 
+_BY_CLASS = "pages are served by class"
+
+
 def _other_order(scenario: Scenario) -> str | None:
     """The order in which pages are served that are not served first come first served."""
     order = discipline_of(scenario).order
-    known = {ServiceOrder.OLDEST_FIRST: None, ServiceOrder.NEWEST_FIRST: "last come first served"}
+    known = {
+        ServiceOrder.OLDEST_FIRST: None,
+        ServiceOrder.NEWEST_FIRST: "last come first served",
+        ServiceOrder.BY_CLASS: _BY_CLASS,
+    }
     return known.get(order, f'pages are served in the order "{order.value}"')
 
 
@@ -324,6 +331,8 @@ def served_by_time_of_entry(scenario: Scenario) -> str | None:
     order = discipline_of(scenario).order
     if order in (ServiceOrder.OLDEST_FIRST, ServiceOrder.NEWEST_FIRST):
         return None
+    if order is ServiceOrder.BY_CLASS:
+        return _BY_CLASS
     return f'the order "{order.value}" looks at more than when pages entered'
 
 
