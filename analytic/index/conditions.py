@@ -339,7 +339,8 @@ def served_by_time_of_entry(scenario: Scenario) -> str | None:
 @premise
 def served_by_class(scenario: Scenario) -> str | None:
     """Pages are served by class."""
-    by_class = discipline_of(scenario).order is ServiceOrder.BY_CLASS
+    queue = scenario.model.queue
+    by_class = queue is None or queue.discipline.order is ServiceOrder.BY_CLASS
     return None if by_class else "pages of all classes are served alike"
 
 

@@ -854,7 +854,7 @@ FORMULAS: tuple[Formula, ...] = (
         r"P_{\mathrm{loss},k}&=1-\frac{1}{\lambda_k}\left(\mathbf{a}_k\,(-T_k)^{-1}"
         r"(\mathbf{t}_{k,\mathrm{succ}}+\mathbf{t}_{k,\mathrm{obs}})+\alpha_k\right),\qquad "
         r"P_{\mathrm{obs},k}=\frac{\mathbf{a}_k\,(-T_k)^{-1}\mathbf{t}_{k,\mathrm{obs}}}"
-        r"{\lambda_k}"
+        r"{\lambda_k},\qquad P_{\mathrm{succ}}=\frac{\mu}{\lambda}\sum_n\min(n,c)\,p_n"
         r"\end{split}",
         conditions=PRIORITIES,
         evaluate=_all_but(
@@ -863,7 +863,7 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _priorities_row(
         quantity="sojourn times and their second moments, where pages are served by class",
-        latex=r"\mathbb{E}[W_k^i;c]=i!\,\mathbf{a}_k\,(-T_k)^{-(i+1)}\,\mathbf{t}_{k,c}"
+        latex=r"\mathbb{E}[W_k^i;d]=i!\,\mathbf{a}_k\,(-T_k)^{-(i+1)}\,\mathbf{t}_{k,d}"
         r"\quad(i=0,1,2),\qquad V_k=\begin{cases}W_k+\sigma&\text{served}\\"
         r"W_k&\text{dropped or pushed out}\end{cases}",
         conditions=PRIORITIES,
