@@ -232,34 +232,63 @@ class _Cut:
         return explored.absorbed(np.array(list(entries.values()))).moments(2).T
 
 
-def _class_results(queue: PriorityQueue, group: int) -> ClassResults:
-    """A page of a class is followed from its entry, with the pages that go before it."""
-    before, share = sum(queue.shares[:group]), queue.shares[group]
-    seen = _Cut(queue, min(before + share, 1.0), page=0)
-    own = _Cut(queue, before, page=1)
-    refused = at_once = pushed_out = 0.0
-    entries: dict[Line, float] = defaultdict(float)
-    for line, probability in seen.probabilities().items() if share > 0 else ():
+class _Arrival(NamedTuple):
+    """Pages per unit time that find a state, whether they have room, and what comes with them.
+
+    Attributes
+    ----------
+    flow : float
+    line : Line
+    enters : bool
+    others : range
+        The pages of the same delivery that come after it.
+    entering : int
+        Pages of the delivery that find room.
+    """
+
+    flow: float
+    line: Line
+    enters: bool
+    others: range
+    entering: int
+
+
+def _arrivals(cut: _Cut) -> Iterator[_Arrival]:
+    """All pages that come, with those that are before their place in line."""
+    queue = cut.queue
+    for line, probability in cut.probabilities().items():
         for pages, after, rate in queue.coming(line):
             come = queue.entering(line.level, pages)
             for number in range(pages):
-                ahead = seen.joined(line._replace(phase=after), range(number), come)
-                for state, part in ahead.items():
-                    flow = probability * rate * share * part
-                    assert state is not None
-                    enters = number < come
-                    if enters and state.level < queue.servers:
-                        at_once += flow
-                    elif enters or (queue.pushes_out and state.before < queue.waiting(state.level)):
-                        line_then = state._replace(level=state.level + enters)
-                        others = range(number + 1, pages)
-                        for then, chance in own.joined(line_then, others, come).items():
-                            if then is None:
-                                pushed_out += flow * chance
-                            else:
-                                entries[then] += flow * chance
-                    else:
-                        refused += flow
+                found = cut.joined(line._replace(phase=after), range(number), come)
+                for state, part in found.items():
+                    others = range(number + 1, pages)
+                    flow = probability * rate * part
+                    yield _Arrival(flow, present(state), number < come, others, come)
+
+
+def _class_results(queue: PriorityQueue, group: int) -> ClassResults:
+    """A page of a class is followed from its entry, with the pages that go before it."""
+    before, share = sum(queue.shares[:group]), queue.shares[group]
+    is_last = group == len(queue.shares) - 1
+    seen = _Cut(queue, 1.0 if is_last else before + share, page=0)
+    own = _Cut(queue, before, page=1)
+    refused = at_once = pushed_out = 0.0
+    entries: dict[Line, float] = defaultdict(float)
+    for each in _arrivals(seen) if share > 0 else ():
+        flow, line = share * each.flow, each.line
+        waiting = queue.waiting(line.level)
+        if each.enters and line.level < queue.servers:
+            at_once += flow
+        elif each.enters or (queue.pushes_out and line.before < waiting):
+            entered = line._replace(level=line.level + each.enters)
+            for then, chance in own.joined(entered, each.others, each.entering).items():
+                if then is None:
+                    pushed_out += flow * chance
+                else:
+                    entries[then] += flow * chance
+        else:
+            refused += flow
     moments = with_service(own.waits(entries), at_once, queue.service)
     moments[2, 0] += pushed_out
     return ClassResults(refused, moments)
