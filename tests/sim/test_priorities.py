@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import sim
-from scenarios import Scenario, scenario_from
+from scenarios import Scenario, ScenarioError, scenario_from
 from sim import compiled_engine, simpy_engine
 from sim.tally import ConservationError, Tally
 
@@ -167,3 +167,26 @@ def test_pages_of_no_class_break_conservation() -> None:
     ):
         with pytest.raises(ConservationError, match=message):
             wrong.check(buffer)
+
+
+def test_a_share_of_a_class_has_the_pages_of_that_class_behind_it() -> None:
+    scenario = scenario_from(ANONYMOUS).with_(BY_CLASS | {"run.horizon": 2000.0})
+    rows = sim.run(scenario).rows
+    whole, news, others = (rows.find("loss_probability", of).sample for of in (None, 0, 1))
+    assert 0.25 * whole < news < 0.35 * whole
+    assert news + others == pytest.approx(whole, rel=0.05)
+
+
+def test_classes_of_pages_lack_the_moments_that_services_lack() -> None:
+    heavy = scenario_from(ANONYMOUS).with_(BY_CLASS | {"run.horizon": 200.0})
+    heavy = heavy.with_("buffer.service", {"pareto": {"mean": 0.9, "shape": 1.8}})
+    rows = sim.run(heavy).rows
+    assert rows.find("sojourn_time_second_moment", "accepted 1") is None
+    mean = rows.find("sojourn_time", "accepted 1")
+    assert mean.estimate > 0.9
+    assert mean.standard_error != mean.standard_error
+
+
+def test_rare_losses_are_found_for_pages_that_are_alike() -> None:
+    with pytest.raises(ScenarioError, match="as many are lost with fifo"):
+        sim.rare_losses(scenario_from(ANONYMOUS).with_(BY_CLASS))
