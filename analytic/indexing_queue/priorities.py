@@ -360,8 +360,10 @@ def solution_of_priorities(scenario: Scenario) -> SolvedPriorities:
 
 
 def measures_of_priorities(scenario: Scenario) -> Iterator[Row]:
-    """All measures but those of single pages: of all classes together, then of each."""
+    """All measures but those of single pages: of each class, then of all together."""
     solved = solution_of_priorities(scenario)
+    for group, each in enumerate(solved.classes):
+        yield from _rows_of_class(group, each)
     queue, _ = buffer_and_robots(scenario)
     levels = np.zeros(1 + max(line.level for line in solved.levels))
     for line, share in solved.levels.items():
@@ -385,8 +387,6 @@ def measures_of_priorities(scenario: Scenario) -> Iterator[Row]:
         yield "sojourn_time_second_moment", "all", float(moments[:, 2].sum() / delivered)
     if queue.servers_named:
         yield "idle_indexers", None, idle_servers(levels, queue.servers)
-    for group, each in enumerate(solved.classes):
-        yield from _rows_of_class(group, each)
 
 
 def _rows_of_class(group: int, results: ClassResults) -> Iterator[Row]:
