@@ -331,23 +331,3 @@ def test_what_is_simulated_only_says_why(changes: dict[str, Any], reason: str) -
     assert any(
         reason in why for each in others if each.source == OF_CLASSES for why in each.reasons
     )
-
-
-def test_lists_of_pages_are_simulated_only() -> None:
-    tables: dict[str, Any] = {
-        "name": "list",
-        "pages": {"change_rates": [1.0, 1.0], "priority": [0, 1]},
-        "robots": {
-            "available": 1,
-            "access_time": {"exponential": {"mean": 1.0}},
-            "accessing": {"policy": "round-robin"},
-        },
-        "buffer": {
-            "waiting_places": 3,
-            "service": {"exponential": {"mean": 1.0}},
-            "discipline": "priority",
-        },
-    }
-    others = analytic.predict(scenario_from(tables))[1]
-    reasons = [why for each in others if each.source == OF_CLASSES for why in each.reasons]
-    assert any("their classes depend on the order of accesses" in why for why in reasons)
