@@ -75,7 +75,8 @@ def picture_of(scenario: Scenario) -> Axes:
     if scenario.page_set is not None:
         return plot_page_set(results, predictions)
     first = scenario.judged[0]
-    if first in BY_SUBJECT or "level_probability" not in measures:
+    by_class = scenario.model.queue is not None and scenario.model.queue.classes is not None
+    if first in BY_SUBJECT or by_class or "level_probability" not in measures:
         return plot_measure(results, scenario, predictions, course_of(scenario).course, first)
     return plot_levels(results, predictions)
 

@@ -59,6 +59,7 @@ WITHOUT = {
     "full-batches": "four numbers in a table of a sweep",
     "how-many-indexers": "the answer is a number in a table of a sweep",
     "millions-of-pages": "a hundred million frequencies",
+    "news-first": "six numbers in a table of a sweep",
     "precision": "how long a run must be",
     "rare-losses": "one probability",
     "sitemaps-worth": "two shares of a host",

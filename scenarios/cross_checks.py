@@ -208,6 +208,30 @@ def _spacing_fits(scenario: System) -> None:
         check_length(key, given, pages.host_count, "host")
 
 
+_MOST_CLASSES = 100
+"""Classes of pages that are served one after the other."""
+
+
+def _classes_of_pages_fit(scenario: System) -> None:
+    """Pages that are served by class have one each: their own, or one that is drawn."""
+    robots, pages, buffer = scenario.robots, scenario.pages, scenario.buffer
+    shares = robots.deliveries.shares if robots and robots.deliveries else None
+    key = "robots.deliveries.shares"
+    if shares is not None and pages is not None:
+        raise refused("is of pages without identity; see pages.priority", key=key, value=shares)
+    if buffer is None or buffer.discipline != "priority":
+        return
+    if shares is None and (pages is None or pages.priority is None):
+        allowed = f"needs pages.priority, or {key} without pages"
+        raise refused(allowed, key="buffer.discipline", value="priority")
+    allowed = f'must be whole, from 0 to {_MOST_CLASSES - 1}, with buffer.discipline = "priority"'
+    for page, number in enumerate(given_entries(pages.priority) if pages else ()):
+        if number != int(number) or number >= _MOST_CLASSES:
+            raise refused(allowed, key=f"pages.priority[{page}]", value=number)
+    if shares is not None and len(shares) > _MOST_CLASSES:
+        raise refused(f"must have at most {_MOST_CLASSES} entries", key=key)
+
+
 def _unchanged_fits(scenario: System) -> None:
     """Whether a page has changed is known of pages that are there from the start."""
     robots = scenario.robots
@@ -534,6 +558,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _signals_fit,
     _spacing_fits,
     _frontier_fits,
+    _classes_of_pages_fit,
     _unchanged_fits,
     _change_rate_needs_changes,
     _clients_need_weights,

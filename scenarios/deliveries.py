@@ -10,18 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from scenarios.activation import Activation, These
 from scenarios.arrays import Array
-from scenarios.base import Keyed, Matrix, Number, OneKey, Section
+from scenarios.base import Matrix, Number, OneKey, Section
 from scenarios.errors import refused
 from scenarios.processes import Map, Markovian, Mmpp, Poisson
 from scenarios.text import counted
-from scenarios.validity import check_batches
+from scenarios.validity import check_batches, check_probabilities
 
 LARGEST_ORDER = 1024
 """Largest number of joint phases; the matrices of more would not fit."""
@@ -44,10 +44,29 @@ def batch_matrices(process: Markovian) -> Array:
     return np.array(process.D)
 
 
-class Modes(Keyed[tuple[Markovian, ...]]):
+class _Joint(Section):
+    """A process of all robots together; each page is of a class drawn by the shares, if any."""
+
+    whole: ClassVar[bool] = True
+    shares: tuple[Number, ...] | None = None
+
+    @model_validator(mode="after")
+    def _shares_valid(self) -> Self:
+        if self.shares is not None:
+            check_probabilities("shares", self.shares)
+        return self
+
+
+class Modes(_Joint):
     """Interpretation 4: a process for each number of active robots, with a common phase."""
 
-    key = "modes"
+    key: ClassVar[str] = "modes"
+    modes: tuple[Markovian, ...]
+
+    @property
+    def root(self) -> tuple[Markovian, ...]:
+        """By the number of active robots, from one on."""
+        return self.modes
 
     @model_validator(mode="after")
     def _one_order(self) -> Modes:
@@ -55,7 +74,7 @@ class Modes(Keyed[tuple[Markovian, ...]]):
         for index, order in enumerate(orders):
             if order != orders[0]:
                 allowed = f"has {counted(order, 'phase')}; must have {orders[0]} as [0] has"
-                raise refused(allowed, key=f"[{index}]")
+                raise refused(allowed, key=f"modes[{index}]")
         return self
 
     @property
@@ -64,10 +83,16 @@ class Modes(Keyed[tuple[Markovian, ...]]):
         return len(self.root)
 
 
-class Independent(Keyed[tuple[Markovian, ...]]):
+class Independent(_Joint):
     """Interpretation 1: one independent process per robot; a switched-off one runs on unheard."""
 
-    key = "independent"
+    key: ClassVar[str] = "independent"
+    independent: tuple[Markovian, ...]
+
+    @property
+    def root(self) -> tuple[Markovian, ...]:
+        """One for each robot."""
+        return self.independent
 
     @model_validator(mode="after")
     def _moderate(self) -> Independent:
@@ -75,7 +100,8 @@ class Independent(Keyed[tuple[Markovian, ...]]):
         for process in self.root:
             order *= batch_matrices(process).shape[1]
             if order > LARGEST_ORDER:
-                raise refused(f"together have more than {LARGEST_ORDER} joint phases")
+                allowed = f"together have more than {LARGEST_ORDER} joint phases"
+                raise refused(allowed, key="independent")
         return self
 
     @property
@@ -91,10 +117,16 @@ class ThinnedProcess(Section):
     keep: tuple[Annotated[Number, Field(ge=0, le=1)], ...]
 
 
-class Thinned(Keyed[ThinnedProcess]):
+class Thinned(_Joint):
     """Interpretation 2: whole batches are kept with a probability given by the active robots."""
 
-    key = "thinned"
+    key: ClassVar[str] = "thinned"
+    thinned: ThinnedProcess
+
+    @property
+    def root(self) -> ThinnedProcess:
+        """The process, and what is kept of it."""
+        return self.thinned
 
     @property
     def robots(self) -> int:
@@ -119,10 +151,16 @@ class MarkedRobots(Section):
         return self
 
 
-class Marked(Keyed[MarkedRobots]):
+class Marked(_Joint):
     """Interpretation 3: the batches of a switched-off robot are not delivered."""
 
-    key = "marked"
+    key: ClassVar[str] = "marked"
+    marked: MarkedRobots
+
+    @property
+    def root(self) -> MarkedRobots:
+        """The common chain."""
+        return self.marked
 
     @property
     def robots(self) -> int:
@@ -224,12 +262,13 @@ def as_modes(deliveries: Deliveries, first: Sequence[int] = ()) -> Array:
 def alone(deliveries: Independent | Marked, robots: Sequence[int]) -> Independent | Marked:
     """The joint process of some robots, where nobody hears the others: one entry for each."""
     if isinstance(deliveries, Independent):
-        return Independent(tuple(deliveries.root[robot] for robot in robots))
+        return Independent(independent=tuple(deliveries.root[robot] for robot in robots))
     marked = deliveries.root.robots
     unheard = [np.array(each).sum(axis=0) for r, each in enumerate(marked) if r not in robots]
     hidden = np.array(deliveries.root.D0) + sum(unheard, np.zeros((1, 1)))
     rows = tuple(map(tuple, hidden.tolist()))
-    return Marked(MarkedRobots(D0=rows, robots=tuple(marked[robot] for robot in robots)))
+    own = tuple(marked[robot] for robot in robots)
+    return Marked(marked=MarkedRobots(D0=rows, robots=own))
 
 
 def order_of(deliveries: Independent | Marked, robots: Sequence[int]) -> int:

@@ -116,9 +116,12 @@ def _sojourns(measure: str, scenario: Scenario, moment: int) -> Iterator[Infinit
     if queue is None or served > moment:
         return
     dropped = _tail(queue.timer) + queue.servers * (served - 1.0) <= moment
-    classes = ("served", *["obsolete"] * dropped, "accepted", "all")
+    classes = ["served", *["obsolete"] * dropped, "accepted", "all"]
+    if queue.classes is not None:
+        groups = range(queue.classes.count)
+        classes += [f"{name} {group}" for name in ("served", "accepted") for group in groups]
     reason = f"{_MOMENTS[moment]} of service times is infinite (tail index {served:g})"
-    yield Infinite(measure, classes, reason)
+    yield Infinite(measure, tuple(classes), reason)
 
 
 def _ages(scenario: Scenario, least: float) -> Iterator[Infinite]:

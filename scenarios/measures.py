@@ -56,7 +56,7 @@ def _row(
     return Measure(name, subject, unit, definition, values)
 
 
-_CLASSES = "served, obsolete, accepted, all"
+_CLASSES = "served, obsolete, accepted, all; served or accepted, and the class"
 
 _ALL = (
     _row(
@@ -144,11 +144,19 @@ _ALL = (
         buffer=lambda b: b.served / b.window,
         servers=lambda s: s.served.sum(axis=1) / s.window,
     ),
-    _row("loss_probability", "share of the pages that are lost", buffer=lambda b: b.lost / b.pages),
+    _row(
+        "loss_probability",
+        "share of the pages that are lost; of a class that of its pages",
+        subject="class",
+        buffer=lambda b: b.lost / b.pages,
+        page_classes=lambda c: c.lost / c.pages,
+    ),
     _row(
         "obsolescence_probability",
-        "share of the pages dropped as obsolete",
+        "share of the pages dropped as obsolete; of a class that of its pages",
+        subject="class",
         buffer=lambda b: b.obsolete / b.pages,
+        page_classes=lambda c: c.obsolete / c.pages,
     ),
     _row(
         "success_probability",
@@ -201,6 +209,7 @@ _ALL = (
         subject=_CLASSES,
         unit="time",
         buffer=lambda b: {name: each.time / each.pages for name, each in b.classes.items()},
+        page_classes=lambda c: {name: each.time / each.pages for name, each in c.classes.items()},
     ),
     _row(
         "sojourn_time_second_moment",
@@ -208,6 +217,7 @@ _ALL = (
         subject=_CLASSES,
         unit="time²",
         buffer=lambda b: {name: each.square / each.pages for name, each in b.classes.items()},
+        page_classes=lambda c: {name: each.square / each.pages for name, each in c.classes.items()},
     ),
     _row(
         "sojourn_quantile",

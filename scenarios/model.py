@@ -76,6 +76,7 @@ class ServiceOrder(Enum):
 
     OLDEST_FIRST = "fifo"
     NEWEST_FIRST = "lifo"
+    BY_CLASS = "priority"
 
 
 class ServerDiscipline(Enum):
@@ -94,6 +95,8 @@ class QueueDiscipline:
     order : ServiceOrder
     pushes_out : bool
         A page that finds the buffer full pushes out the oldest waiting page, else it is lost.
+    pushes_out_lowest : bool
+        It pushes out the newest one of the lowest class that waits, if that is lower than its own.
     replaces : bool
         A delivered copy takes the place of a waiting older copy of its page.
     drops_changed : bool
@@ -102,6 +105,7 @@ class QueueDiscipline:
 
     order: ServiceOrder = ServiceOrder.OLDEST_FIRST
     pushes_out: bool = False
+    pushes_out_lowest: bool = False
     replaces: bool = False
     drops_changed: bool = False
 
@@ -134,6 +138,21 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class PageClasses:
+    """Classes of pages that the queue tells apart, the first of which is served first.
+
+    Attributes
+    ----------
+    count : int
+    shares : tuple of float
+        Of anonymous pages, whose class is drawn; empty where `PageData.classes` has those of pages.
+    """
+
+    count: int
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Queue:
     """What waits for the indexing engine, and how.
 
@@ -152,6 +171,8 @@ class Queue:
         Whether the file speaks of its servers.
     batch : Batch or None
         None: a server takes one page at a time.
+    classes : PageClasses or None
+        None: pages of all classes are served alike.
     """
 
     servers: int
@@ -163,6 +184,7 @@ class Queue:
     sojourn_quantiles: tuple[float, ...] = ()
     servers_named: bool = False
     batch: Batch | None = None
+    classes: PageClasses | None = None
 
     @property
     def capacity(self) -> int:
@@ -519,7 +541,7 @@ def model_of(system: System) -> Model:
         hysteresis=_hysteresis(system.activation, priced=system.costs.switch > 0),
         accessing=None if system.robots is None else system.robots.accessing,
         frontier=None if system.robots is None else _frontier(system.robots.accessing),
-        queue=None if system.buffer is None else _queue(system.buffer),
+        queue=None if system.buffer is None else _queue(system.buffer, _page_classes(system)),
         commits=_commits(system.index),
         hearing=_hearing(system),
         traffic=None if system.servers is None else _traffic(system.servers),
@@ -614,12 +636,23 @@ def gaps_of(process: AccessTime) -> Gaps:
 _KINDS: dict[str, Patience] = {"never": Never(), "page-change": OnChange()}
 
 
-def _queue(buffer: Buffer) -> Queue:
+def _page_classes(system: System) -> PageClasses | None:
+    if system.buffer is None or system.buffer.discipline != "priority":
+        return None
+    if system.pages is not None:
+        return PageClasses(int(PageData(system.pages).classes.max()) + 1, ())
+    deliveries = system.robots.deliveries if system.robots else None
+    shares = present(present(deliveries).shares)
+    return PageClasses(len(shares), shares)
+
+
+def _queue(buffer: Buffer, classes: PageClasses | None) -> Queue:
     given = buffer.obsolescence
     patience = _KINDS[given] if isinstance(given, str) else given
     discipline = QueueDiscipline(
         order=ServiceOrder(buffer.discipline),
-        pushes_out={"lose-new": False, "push-out": True}[buffer.when_full],
+        pushes_out=buffer.when_full == "push-out",
+        pushes_out_lowest=buffer.when_full == "push-out-lowest",
         replaces=buffer.replace_older_copy,
         drops_changed=isinstance(patience, OnChange),
     )
@@ -633,6 +666,7 @@ def _queue(buffer: Buffer) -> Queue:
         sojourn_quantiles=buffer.sojourn_quantiles,
         servers_named="servers" in buffer.model_fields_set,
         batch=None if buffer.batches is None else _batch(buffer.batches),
+        classes=classes,
     )
 
 

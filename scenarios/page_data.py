@@ -145,6 +145,12 @@ class PageData:
 
     @property
     @_once
+    def classes(self) -> Indices:
+        """The same as whole numbers, of pages whose order of indexing it says."""
+        return self.priorities.astype(np.intp)
+
+    @property
+    @_once
     def names(self) -> tuple[str, ...] | None:
         """What the pages are called, each on one line: by the scenario, or by the file of rates.
 

@@ -330,8 +330,8 @@ class Buffer(Section):
     service: Annotated[Distribution | PageSize, OneKey(OTHER_NAMES, "exponential")]
     admission: Literal["partial", "reject", "complete"] = "partial"
     obsolescence: Annotated[Literal["never", "page-change"] | Distribution, ByType()] = "never"
-    discipline: Literal["fifo", "lifo"] = "fifo"
-    when_full: Literal["lose-new", "push-out"] = "lose-new"
+    discipline: Literal["fifo", "lifo", "priority"] = "fifo"
+    when_full: Literal["lose-new", "push-out", "push-out-lowest"] = "lose-new"
     replace_older_copy: Annotated[bool, Field(strict=True)] = False
     sojourn_quantiles: Shares = ()
     batch: Annotated[PagesAtOnce | Batch, ByType()] | None = None
@@ -367,15 +367,27 @@ class Buffer(Section):
             raise refused(allowed, key="service.page-size")
         if batch.wait is not None and self.replace_older_copy:
             raise refused("does not go with replace_older_copy", key="batch.wait", value=batch.wait)
+        if batch.wait is not None and self.discipline == "priority":
+            allowed = 'does not go with discipline = "priority": the oldest page need not be next'
+            raise refused(allowed, key="batch.wait", value=batch.wait)
+
+    def _check_priority(self) -> None:
+        by_class = self.discipline == "priority"
+        if by_class and self.when_full == "push-out":
+            allowed = 'must be "lose-new" or "push-out-lowest" with discipline = "priority"'
+            raise refused(allowed, key="when_full", value="push-out")
+        if self.when_full == "push-out-lowest" and not by_class:
+            raise refused('needs discipline = "priority"', key="when_full", value=self.when_full)
 
     @model_validator(mode="after")
     def _valid(self) -> Buffer:
         if self.batches is not None:
             self._check_batches(self.batches)
+        self._check_priority()
         if self.admission == "partial":
             return self
-        if self.when_full == "push-out":
-            raise refused('needs admission = "partial"', key="when_full", value="push-out")
+        if self.when_full != "lose-new":
+            raise refused('needs admission = "partial"', key="when_full", value=self.when_full)
         if self.replace_older_copy:
             raise refused('needs admission = "partial"', key="replace_older_copy", value=True)
         return self

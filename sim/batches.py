@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim import rules
-from sim.buffer import SERVICE, Buffer, BufferRules, Item
+from sim.buffer import SERVICE, Buffer, BufferRules
 from sim.clock import Alarm, Clock
+from sim.page_classes import Item
 from sim.pages import Load
 from sim.tally import BatchesTally
 
@@ -112,8 +113,9 @@ class BatchBuffer(Buffer):
         now = alarm.time
         served = self._batches[alarm.index]
         self._batches[alarm.index] = []
-        for _, entered, load in served:
-            self._end(rules.SERVED, now - entered)
+        for item in served:
+            self._end(rules.SERVED, now, item)
+            load = item[2]
             if load is not None and self._pages:
                 self._pages.index(now, load)
         self._batches_ended += 1

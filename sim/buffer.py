@@ -11,14 +11,12 @@ from sim import rules
 from sim.clock import Alarm, Clock
 from sim.event_log import LogEvent
 from sim.law_counter import LawCounter
+from sim.page_classes import ClassLine, Item, PageClasses
 from sim.pages import Load, Pages
 from sim.sojourn_times import TimeCounter
 from sim.tally import BufferTally, TimesTally
 
 Draw = Callable[[], float]
-
-Item = tuple[int, float, Load]
-"""A page in the system: its sequence number, its time of entry, its copy."""
 
 SERVICE = rules.tie_order(rules.SERVICE, 0)
 _OBSOLESCENCE = rules.tie_order(rules.OBSOLESCENCE, 0)
@@ -41,6 +39,7 @@ class BufferRules:
     admission: int
     order: int
     push_out: bool
+    push_out_last: bool
     replace: bool
     page_change: bool
     octave: int
@@ -65,6 +64,8 @@ class Buffer:
         Writes the event log: time, event, robot, page.
     laws : LawCounter, optional
         Counts sojourn times, cycle times and levels at arrivals.
+    classes : PageClasses, optional
+        Says of which class pages are, where that matters.
     """
 
     def __init__(
@@ -74,12 +75,14 @@ class Buffer:
         pages: Pages | None = None,
         log_event: LogEvent | None = None,
         laws: LawCounter | None = None,
+        classes: PageClasses | None = None,
     ) -> None:
         self._clock = clock
         self._fixed = fixed
         self._pages = pages
         self._log_event = log_event
         self._laws = laws
+        self._classes = classes
         self._service_end = fixed.service
         self._draw_obsolescence = fixed.obsolescence
         self.level_changed: Callable[[float], None] | None = None
@@ -89,7 +92,9 @@ class Buffer:
         self._level_since = 0.0
         self._entered = 0
         self._in_service: list[Item | None] = [None] * fixed.servers
-        self._waiting: OrderedDict[int, Item] = OrderedDict()
+        self._waiting: OrderedDict[int, Item] | ClassLine = OrderedDict()
+        if classes:
+            self._waiting = ClassLine(classes.count)
         self._number_of: dict[int, int] = {}
         self._service_ends = [
             Alarm(clock, self._complete_service, server) for server in range(fixed.servers)
@@ -98,7 +103,7 @@ class Buffer:
 
     @property
     def waiting(self) -> Collection[Item]:
-        """The pages that wait, the one that entered first at first."""
+        """The pages that wait, in line."""
         return self._waiting.values()
 
     @property
@@ -152,31 +157,48 @@ class Buffer:
         for load in loads:
             number = self._entered
             self._entered = number + 1
+            group = self._class_of(load)
             if free > 0:
-                self._start_service(now, self._in_service.index(None), (number, now, load))
+                self._start_service(now, self._in_service.index(None), (number, now, load, group))
                 free -= 1
             else:
-                self._wait(now, number, load)
+                self._wait(now, number, load, group)
             if self._log_event:
                 self._log_event(now, "delivery", robot, _shown(number, load))
         if self.level_changed:
             self.level_changed(now)
 
     def _overflow(self, now: float, load: Load, robot: int | None) -> None:
-        """A page that finds no room: lost, or pushing out the page that has waited longest."""
+        """A page that finds no room: lost, or pushing out another one."""
         number = self._entered
-        if not (self._fixed.push_out and self._waiting):
+        group = self._class_of(load)
+        victim = self._pushed_out_by(group)
+        if victim is None:
             self._refused += 1
+            if self._classes:
+                self._classes.count_refused(group)
             if self._log_event:
                 self._log_event(now, "loss", robot, None if load is None else load.page)
             return
         self._entered = number + 1
-        oldest = self._leave(next(iter(self._waiting)))
-        self._end(rules.PUSHED_OUT, now - oldest[1])
-        self._wait(now, number, load)
+        item = self._leave(victim)
+        self._end(rules.PUSHED_OUT, now, item)
+        self._wait(now, number, load, group)
         if self._log_event:
-            self._log_event(now, "push-out", None, _shown(oldest[0], oldest[2]))
+            self._log_event(now, "push-out", None, _shown(item[0], item[2]))
             self._log_event(now, "delivery", robot, _shown(number, load))
+
+    def _pushed_out_by(self, group: int) -> int | None:
+        """Who makes room for a page of a class: the oldest, or the last in line; None: nobody."""
+        if self._waiting and self._fixed.push_out:
+            return next(iter(self._waiting))
+        if self._waiting and self._fixed.push_out_last:
+            last = next(reversed(self._waiting))
+            return last if rules.pushes_out(group, self._waiting[last][3]) else None
+        return None
+
+    def _class_of(self, load: Load) -> int:
+        return self._classes.of(load) if self._classes else 0
 
     def _replaces(self, now: float, load: Load, robot: int | None) -> bool:
         """A newer copy takes the place of its own waiting older copy, if there is one."""
@@ -186,14 +208,15 @@ class Buffer:
             return False
         if self._laws:
             self._laws.count_arrivals(self.level, pages=1, entering=0)
-        self._end(rules.REPLACED, now - self._waiting[number][1])
-        self._wait(now, number, load)
+        older = self._waiting[number]
+        self._end(rules.REPLACED, now, older)
+        self._wait(now, number, load, older[3])
         if self._log_event:
             self._log_event(now, "replacement", robot, load.page)
         return True
 
-    def _wait(self, now: float, number: int, load: Load) -> None:
-        item = (number, now, load)
+    def _wait(self, now: float, number: int, load: Load, group: int) -> None:
+        item = (number, now, load, group)
         self._waiting[number] = item
         if self._fixed.replace and load is not None:
             self._number_of[load.page] = number
@@ -215,7 +238,7 @@ class Buffer:
 
     def _expire(self, now: float, item: Item) -> None:
         self._leave(item[0])
-        self._end(rules.OBSOLETE, now - item[1])
+        self._end(rules.OBSOLETE, now, item)
         self._change_level(now, -1)
         if self._log_event:
             self._log_event(now, "obsolescence", None, _shown(item[0], item[2]))
@@ -238,8 +261,8 @@ class Buffer:
         server = alarm.index
         served = self._in_service[server]
         assert served is not None
-        _, entered, load = served
-        self._end(rules.SERVED, now - entered)
+        load = served[2]
+        self._end(rules.SERVED, now, served)
         if load is not None and self._pages:
             self._pages.index(now, load)
         self._change_level(now, -1)
@@ -253,7 +276,7 @@ class Buffer:
 
     def _tell_of_service(self, now: float, served: Sequence[Item]) -> None:
         if self._log_event:
-            for number, _, load in served:
+            for number, _, load, _ in served:
                 self._log_event(now, "service", None, _shown(number, load))
         if self.level_changed:
             self.level_changed(now)
@@ -265,13 +288,16 @@ class Buffer:
         self._level_since = now
         self.level += step
 
-    def _end(self, fate: int, sojourn: float) -> None:
+    def _end(self, fate: int, now: float, item: Item) -> None:
+        sojourn = now - item[1]
         self._ended[fate] += 1
         self._sojourn[fate] += sojourn
         self._square[fate] += sojourn * sojourn
         self._times.add(fate, sojourn)
         if self._laws:
             self._laws.count_time(fate, sojourn)
+        if self._classes:
+            self._classes.count_end(item[3], fate, sojourn)
 
     def _start_counting(self, now: float) -> None:
         self._delivered = self._refused = 0
@@ -297,6 +323,8 @@ class Buffer:
         self._start_counting(now)
         if self._laws:
             self._laws.end_warmup()
+        if self._classes:
+            self._classes.end_warmup()
 
     def counts(self) -> tuple[int, ...]:
         """Pages delivered, lost, indexed, dropped as obsolete and replaced since the warm-up."""

@@ -26,7 +26,7 @@ INDICES = 2**52
 PARTIAL, REJECT, COMPLETE = range(3)
 
 # Which waiting page is served next.
-OLDEST_FIRST, NEWEST_FIRST = range(2)
+OLDEST_FIRST, NEWEST_FIRST, BY_CLASS = range(3)
 
 # Which of the due pages is accessed next.
 FIRST_DUE, MOST_OVERDUE, PRIORITY = range(3)
@@ -115,13 +115,24 @@ def admitted(pages: int, level: int, capacity: int, admission: int) -> int:
     return pages
 
 
-def next_in_line(order: int, oldest: int, newest: int) -> int:
-    """The page that is served next, of those that wait the first and the last that entered."""
-    if order == OLDEST_FIRST:
-        return oldest
+def next_in_line(order: int, first: int, last: int) -> int:
+    """The page that is served next, of the first and the last one of the line.
+
+    Pages stand in line as they entered, and `BY_CLASS` all of a class before those of the next.
+    """
+    if order in (OLDEST_FIRST, BY_CLASS):
+        return first
     if order == NEWEST_FIRST:
-        return newest
+        return last
     raise ValueError("unknown order of service")
+
+
+def pushes_out(group: int, last: int) -> bool:
+    """Whether a page of a class takes the place of the last one of the line, by the class of that.
+
+    docs/theory/indexing-queue.md, "Priorities".
+    """
+    return group < last
 
 
 def places_taken(waiting: int, busy: int, most: int) -> int:

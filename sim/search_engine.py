@@ -62,6 +62,7 @@ from sim.failures import Failures
 from sim.frontier import Frontier
 from sim.host_spacing import HostSpacing
 from sim.law_counter import LawCounter
+from sim.page_classes import PageClasses
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
 from sim.pages import DirectIndex, Load, PageChanges, Pages
 from sim.robots import (
@@ -121,6 +122,7 @@ class SearchEngine:
         self._signals = self._all_signals()
         self._pages, self._laws = self._all_pages(), self._law_counter(points)
         self._changes = self._all_changes()
+        self._classes = self._classes_of_pages()
         self._buffer = self._target()
         self._robots = self._fleet()
         self._clients = self._all_clients()
@@ -220,6 +222,7 @@ class SearchEngine:
             switched_on=self._robots.switched_on,
             buffer=queue,
             batches=self._buffer.batches(now) if isinstance(self._buffer, BatchBuffer) else None,
+            page_classes=self._classes.tally() if self._classes else None,
             pages=self._pages.tally(now) if self._pages else None,
             ages=self._pages.ages(now) if self._pages and queue else None,
             frontier=self.frontier.tally(now) if self.frontier else None,
@@ -320,10 +323,19 @@ class SearchEngine:
         queue = self._scenario.model.queue
         if queue is None:
             return DirectIndex(present(self._pages), self._log_event)
-        given = self.clock, self._buffer_rules(queue), self._pages, self._log_event, self._laws
+        others = self._pages, self._log_event, self._laws, self._classes
+        given = self.clock, self._buffer_rules(queue), *others
         if queue.batch is None:
             return Buffer(*given)
         return BatchBuffer(self._batch_rules(queue, queue.batch), *given)
+
+    def _classes_of_pages(self) -> PageClasses | None:
+        """Which pages are indexed before others; None: which they are does not matter."""
+        queue, pages = self._scenario.model.queue, self._scenario.model.pages
+        if queue is None or queue.classes is None:
+            return None
+        of_page = pages.classes.tolist() if pages else ()
+        return PageClasses(queue.classes, of_page, self._stream("class"))
 
     def _batch_rules(self, queue: Queue, batch: Batch) -> BatchRules:
         """Says when the service of a batch ends: a draw, and where pages add to it one for each."""

@@ -300,6 +300,8 @@ def _refusals(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
         yield "buffer.replace_older_copy", True, _OF_PAGES
     if isinstance(queue.patience, OnChange):
         yield "buffer.obsolescence", "page-change", _OF_PAGES
+    if queue.classes is not None:
+        yield "buffer.discipline", "priority", "tells pages apart; as many are lost with fifo"
     if isinstance(queue.service, PageSize):
         yield "buffer.service.page-size", scenario.name, _OF_PAGES
     if robots.host_spacing is not None:

@@ -27,6 +27,7 @@ SOURCES = {
     "signal delay": 19,
     "page of a batch": 20,
     "start-up": 21,
+    "class": 22,
 }
 """Fixed numbers of the sources; never renumbered, since results depend on them."""
 

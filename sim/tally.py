@@ -130,6 +130,32 @@ class BatchesTally:
         require(0 <= self.busy_time <= most, "servers were busy without pages")
 
 
+@dataclass(frozen=True, slots=True)
+class PageClassesTally:
+    """The pages of each class over the window, where the buffer tells classes apart.
+
+    Attributes
+    ----------
+    refused : tuple of int
+        As of `BufferTally`, of each class.
+    ended, sojourn, sojourn_square : tuple of tuples
+        Likewise, by class and then by fate.
+    """
+
+    refused: tuple[int, ...]
+    ended: tuple[tuple[int, ...], ...]
+    sojourn: tuple[tuple[float, ...], ...]
+    sojourn_square: tuple[tuple[float, ...], ...]
+
+    def check(self, buffer: BufferTally) -> None:
+        """Raise `ConservationError` unless the pages of all classes are those of the buffer."""
+        require(sum(self.refused) == buffer.refused, "pages of no class were refused")
+        by_fate = tuple(map(sum, zip(*self.ended, strict=True)))
+        require(by_fate == buffer.ended, "pages of no class, or of two, have ended")
+        time, of_all = math.fsum(map(math.fsum, self.sojourn)), math.fsum(buffer.sojourn)
+        require(abs(time - of_all) <= RELATIVE * of_all, "times of pages of no class, or of two")
+
+
 class _Arrays:
     """Counts that hold arrays: equal where these are."""
 
@@ -650,7 +676,8 @@ class Tally:
         That of each class, where robots of classes are switched one at a time.
     switched_on : int or None
         Robots switched on, where that is counted.
-    buffer, batches, pages, ages, frontier, clients, servers, probing, sources, page_set
+    buffer, batches, page_classes, pages, ages, frontier, clients, servers, probing, sources
+    page_set
         The parts that the scenario has, else None.
     sojourns : TimesTally or None
         By fate, where there is a buffer.
@@ -674,6 +701,7 @@ class Tally:
     switched_on: int | None = None
     buffer: BufferTally | None = None
     batches: BatchesTally | None = None
+    page_classes: PageClassesTally | None = None
     pages: PagesTally | None = None
     ages: AgesTally | None = None
     frontier: FrontierTally | None = None
@@ -708,6 +736,8 @@ class Tally:
             require(delivered == self.buffer.delivered, "pages delivered without the buffer")
         if self.buffer is not None and self.batches is not None:
             self.batches.check(self.buffer.ended[rules.SERVED], self.buffer.time_in_system)
+        if self.buffer is not None and self.page_classes is not None:
+            self.page_classes.check(self.buffer)
         self._check_times()
         if self.buffer is not None and self.laws is not None:
             self.laws.check(self.buffer)

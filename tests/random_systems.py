@@ -20,6 +20,7 @@ __all__ = [
     "large_search_engines",
     "listening_search_engines",
     "page_sets",
+    "prioritised",
     "probed_sources",
     "search_engines",
     "server_farms",
@@ -308,6 +309,26 @@ def search_engines(draw: Any, *, in_batches: bool = False) -> Tables:
     if "access_time" in robots and draw(st.booleans()):
         split_into_classes(draw, tables)
     return draw(perhaps_by_state(tables))
+
+
+@st.composite
+def prioritised(draw: Any, systems: Any) -> Tables:
+    """Such a system with a buffer that serves its pages by class."""
+    tables = draw(systems)
+    assume("buffer" in tables)
+    robots, buffer = dict(tables["robots"]), {**tables["buffer"], "discipline": "priority"}
+    tables = {**tables, "robots": robots, "buffer": buffer}
+    if buffer["admission"] == "partial":
+        buffer["when_full"] = draw(st.sampled_from(["lose-new", "push-out-lowest"]))
+    if isinstance(buffer.get("batch"), dict):
+        buffer["batch"] = {key: each for key, each in buffer["batch"].items() if key != "wait"}
+    if "pages" in tables:
+        count = len(tables["pages"]["change_rates"])
+        classes = draw(st.lists(st.integers(0, 2), min_size=count, max_size=count))
+        return {**tables, "pages": {**tables["pages"], "priority": classes}}
+    assume("deliveries" in robots)
+    robots["deliveries"] = {**robots["deliveries"], "shares": draw(shares)}
+    return tables
 
 
 quarters = st.integers(0, 120).map(lambda n: n / 2) | st.sampled_from([0.3, 20.001])

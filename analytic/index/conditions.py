@@ -312,10 +312,17 @@ def first_come_first_served(scenario: Scenario) -> str | None:
     return all_of(_other_order(scenario), nothing_pushed_out(scenario))
 
 
+_BY_CLASS = "pages are served by class"
+
+
 def _other_order(scenario: Scenario) -> str | None:
     """The order in which pages are served that are not served first come first served."""
     order = discipline_of(scenario).order
-    known = {ServiceOrder.OLDEST_FIRST: None, ServiceOrder.NEWEST_FIRST: "last come first served"}
+    known = {
+        ServiceOrder.OLDEST_FIRST: None,
+        ServiceOrder.NEWEST_FIRST: "last come first served",
+        ServiceOrder.BY_CLASS: _BY_CLASS,
+    }
     return known.get(order, f'pages are served in the order "{order.value}"')
 
 
@@ -324,7 +331,17 @@ def served_by_time_of_entry(scenario: Scenario) -> str | None:
     order = discipline_of(scenario).order
     if order in (ServiceOrder.OLDEST_FIRST, ServiceOrder.NEWEST_FIRST):
         return None
+    if order is ServiceOrder.BY_CLASS:
+        return _BY_CLASS
     return f'the order "{order.value}" looks at more than when pages entered'
+
+
+@premise
+def served_by_class(scenario: Scenario) -> str | None:
+    """Pages are served by class."""
+    queue = scenario.model.queue
+    by_class = queue is None or queue.discipline.order is ServiceOrder.BY_CLASS
+    return None if by_class else "pages of all classes are served alike"
 
 
 def nothing_pushed_out(scenario: Scenario) -> str | None:

@@ -21,6 +21,7 @@ import scipy
 from numpy.typing import NDArray
 
 from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.robot_modes import Modes
 from analytic.machinery.state_space import Move
 from scenarios.arrays import Array, Indices, IntArray
@@ -521,6 +522,8 @@ def next_in_line(order: ServiceOrder, waiting: int) -> int:
             return 0
         case ServiceOrder.NEWEST_FIRST:
             return waiting - 1
+        case ServiceOrder.BY_CLASS:
+            raise NoAnswerError("pages are served by class")
         case _:
             assert_never(order)
 

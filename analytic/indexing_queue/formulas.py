@@ -74,6 +74,11 @@ from analytic.indexing_queue.one_robot import (
     one_robot_measures,
     rows_of_one_robot,
 )
+from analytic.indexing_queue.priorities import (
+    PRIORITIES,
+    measures_of_priorities,
+    solve_priorities,
+)
 from analytic.indexing_queue.several_servers import (
     idle_servers,
     sojourn_moments_of_servers,
@@ -570,6 +575,14 @@ _batches_row = partial(
     kind="exact",
     origin="own",
 )
+_priorities_row = partial(
+    Formula,
+    paper="cobham1954",
+    number="priorities, with a capacity",
+    function=solve_priorities,
+    kind="exact",
+    origin="own",
+)
 _textbook_row = partial(Formula, paper="kleinrock1975", kind="exact", origin="re-derived")
 _closure_row = partial(
     Formula,
@@ -832,6 +845,35 @@ FORMULAS: tuple[Formula, ...] = (
             response_of_batches_fits,
         ),
         evaluate=_cost_of_batches,
+    ),
+    _priorities_row(
+        quantity="levels, rates, and shares of the fates by class, where pages are served by class",
+        latex=r"\begin{split}"
+        r"\mathbf{p}^{(k)}Q^{(k)}&=0,\qquad p_n=\sum_mp^{(k)}(m,n),\qquad "
+        r"\lambda_k=q_k\sum_n\sum_jj\,\mathbf{p}_nD_j^{(r_n)}\mathbf{e}\\"
+        r"P_{\mathrm{loss},k}&=1-\frac{1}{\lambda_k}\left(\mathbf{a}_k\,(-T_k)^{-1}"
+        r"(\mathbf{t}_{k,\mathrm{succ}}+\mathbf{t}_{k,\mathrm{obs}})+\alpha_k\right),\qquad "
+        r"P_{\mathrm{obs},k}=\frac{\mathbf{a}_k\,(-T_k)^{-1}\mathbf{t}_{k,\mathrm{obs}}}"
+        r"{\lambda_k},\qquad P_{\mathrm{succ}}=\frac{\mu}{\lambda}\sum_n\min(n,c)\,p_n"
+        r"\end{split}",
+        conditions=PRIORITIES,
+        evaluate=_all_but(
+            measures_of_priorities, "sojourn_time", "sojourn_time_second_moment", "control_cost"
+        ),
+    ),
+    _priorities_row(
+        quantity="sojourn times and their second moments, where pages are served by class",
+        latex=r"\mathbb{E}[W_k^i;d]=i!\,\mathbf{a}_k\,(-T_k)^{-(i+1)}\,\mathbf{t}_{k,d}"
+        r"\quad(i=0,1,2),\qquad V_k=\begin{cases}W_k+\sigma&\text{served}\\"
+        r"W_k&\text{dropped or pushed out}\end{cases}",
+        conditions=PRIORITIES,
+        evaluate=_only(measures_of_priorities, "sojourn_time", "sojourn_time_second_moment"),
+    ),
+    _priorities_row(
+        quantity="control cost where pages are served by class",
+        latex=CONTROL_COST,
+        conditions=(*PRIORITIES, conditions.priced, conditions.switches_not_priced),
+        evaluate=_only(measures_of_priorities, "control_cost"),
     ),
     _textbook_row(
         number="section 3.4, with a capacity",

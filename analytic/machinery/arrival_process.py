@@ -132,7 +132,8 @@ def delivery_modes(fleet: Fleet, largest: int) -> Array:
         matrices = present(gap_map(each.gaps))
         failed = fleet.failure_probability * matrices[1]
         own.append(Map(D0=_rows(matrices[0] + failed), D1=_rows(matrices[1] - failed)))
-    return as_modes(Independent(tuple(own[index] for index in fleet.in_order[:largest])))
+    heard = tuple(own[index] for index in fleet.in_order[:largest])
+    return as_modes(Independent(independent=heard))
 
 
 def environment_modes(fleet: Fleet, environment: Environment, largest: int) -> Array:

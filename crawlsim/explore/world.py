@@ -23,9 +23,10 @@ from scenarios.sections import Robots
 from scenarios.text import counted
 from scenarios.timeline import Piece
 from sim import simpy_engine
-from sim.buffer import Buffer, Item
+from sim.buffer import Buffer
 from sim.engine_inputs import robots_may_wait
 from sim.event_log import Row
+from sim.page_classes import Item
 from sim.probes import probed_sources
 from sim.search_engine import SearchEngine
 

@@ -31,7 +31,8 @@ WITHOUT = {
 
 _SINGULAR = {"obsolescence_rate": "page", "crawl_rate": "page", "crawl_frequency": "page"}
 _SINGULAR |= {"index_age": "page", "level_probability": "level", "preemption_probability": "server"}
-_SINGULAR |= {"routing_cost": "server"}
+_SINGULAR |= {"routing_cost": "server", "loss_probability": "class"}
+_SINGULAR |= {"obsolescence_probability": "class"}
 
 
 class Number(NamedTuple):

@@ -150,6 +150,9 @@ class Blueprint:
         if queue.batch is not None and queue.batch.per_page is not None:
             rows.append(rows_of(queue.batch.per_page, streams.stream("page of a batch")))
             needs.append(min(queue.servers * queue.batch.most, queue.waiting_places + self._batch))
+        if queue.classes is not None and queue.classes.shares:
+            rows.append(rows_of(_UNIFORM, streams.stream("class")))
+            needs.append(self._batch)
         return RandomNumbers(rows, np.array(needs))
 
 

@@ -8,7 +8,13 @@ import numpy as np
 
 from sim import rules
 from sim.compiled_engine.alarms import add_timer, drop_timer, set_alarm, soonest
-from sim.compiled_engine.chain import chain_of, keep_chain, with_newest, without
+from sim.compiled_engine.chain import (
+    chain_of,
+    keep_chain,
+    with_newest,
+    with_next_after,
+    without,
+)
 from sim.compiled_engine.jit import at, inner
 from sim.compiled_engine.pages import index_copy
 from sim.compiled_engine.service import (
@@ -21,7 +27,15 @@ from sim.compiled_engine.service import (
 )
 from sim.compiled_engine.speeds import end_of_service
 from sim.compiled_engine.times import take
-from sim.compiled_engine.world import NONE, Batches, Buffer, Laws, Service, World
+from sim.compiled_engine.world import (
+    NONE,
+    Batches,
+    Buffer,
+    Laws,
+    PageClasses,
+    Service,
+    World,
+)
 
 
 @inner
@@ -63,26 +77,42 @@ def enter(world: World, service: Any, now: float, first: int, pages: int) -> Non
     free = free_servers(buffer, buffer.batches)
     change_level(buffer, now, pages)
     for number in range(first, first + pages):
+        group = class_of(world, buffer.classes, number)
         if number < first + free:
             server = free_server(world.service)
             buffer.state.entered += 1
-            put(buffer, slot_of_server(buffer, server), number, now)
+            slot = slot_of_server(buffer, server)
+            put(buffer, slot, number, now)
+            keep_class(buffer.classes, slot, group)
             start_service(world, service, now, server)
         else:
-            wait(world, now, number)
+            wait(world, now, number, group)
 
 
 @inner
 def overflow(world: World, now: float, number: int) -> None:
-    """A page that finds no room: lost, or pushing out the page that has waited longest."""
+    """A page that finds no room: lost, or pushing out another one."""
     buffer = world.buffer
-    oldest = buffer.state.oldest
-    if not buffer.fixed.push_out or oldest == NONE:
+    group = class_of(world, buffer.classes, number)
+    victim = pushed_out_by(buffer, buffer.classes, group)
+    if victim == NONE:
         buffer.state.refused += 1
+        count_refused(buffer.classes, group)
         return
-    leave(buffer, oldest)
-    end(buffer, rules.PUSHED_OUT, now - buffer.items[oldest].entered)
-    wait(world, now, number)
+    leave(buffer, victim)
+    end_page(buffer, rules.PUSHED_OUT, now, victim)
+    wait(world, now, number, group)
+
+
+@inner
+def pushed_out_by(buffer: Buffer, classes: PageClasses | None, group: int) -> int:
+    """Who makes room for a page of a class: the oldest, or the last in line; NONE: nobody."""
+    if classes is None:
+        return buffer.state.oldest if buffer.fixed.push_out else NONE
+    last = buffer.state.newest
+    if not buffer.fixed.push_out_last or last == NONE:
+        return NONE
+    return last if rules.pushes_out(group, classes.of_slot[last]) else NONE
 
 
 @inner
@@ -93,7 +123,7 @@ def replaces(world: World, now: float, number: int) -> bool:
     if slot == NONE:
         return False
     count_arrivals(buffer.laws, buffer.state.level, 1, 0)
-    end(buffer, rules.REPLACED, now - buffer.items[slot].entered)
+    end_page(buffer, rules.REPLACED, now, slot)
     put(buffer, slot, number, now)
     stop_timer(buffer, slot)
     start_timer(world, slot, now)
@@ -118,13 +148,13 @@ def copy_of(item: Any, load: Any) -> None:
 
 
 @inner
-def wait(world: World, now: float, number: int) -> None:
-    """A page takes the newest place in the queue."""
+def wait(world: World, now: float, number: int, group: int) -> None:
+    """A page takes the last place in the queue, or the last one of its class."""
     buffer = world.buffer
     state = buffer.state
     items = buffer.items
     slot = state.free
-    keep_chain(state, with_newest(items, chain_of(state)))
+    line_up(buffer, buffer.classes, slot, group)
     put(buffer, slot, number, now)
     items[slot].sequence = state.entered
     state.entered += 1
@@ -156,6 +186,7 @@ def leave(buffer: Buffer, slot: int) -> None:
     """A page waits no longer; what its slot says stays to be read."""
     state = buffer.state
     items = buffer.items
+    leave_class(items, buffer.classes, slot)
     keep_chain(state, without(items, chain_of(state), at(slot)))
     if buffer.fixed.replace:
         buffer.slot_of[items[slot].page] = NONE
@@ -167,7 +198,7 @@ def expire(world: World, now: float, slot: int) -> None:
     """A waiting page becomes obsolete."""
     buffer = world.buffer
     leave(buffer, slot)
-    end(buffer, rules.OBSOLETE, now - buffer.items[slot].entered)
+    end_page(buffer, rules.OBSOLETE, now, slot)
     change_level(buffer, now, -1)
     take_batches(world, buffer.batches, now)
 
@@ -181,8 +212,9 @@ def complete_service(world: World, batches: Batches | None, service: Any, now: f
     state = buffer.state
     items = buffer.items
     server = soonest(world.service.ends)
-    served = items[slot_of_server(buffer, server)]
-    end(buffer, rules.SERVED, now - served.entered)
+    own = slot_of_server(buffer, server)
+    served = items[own]
+    end_page(buffer, rules.SERVED, now, own)
     if world.pages.state.known:
         index_copy(world.pages, now, served)
     change_level(buffer, now, -1)
@@ -193,6 +225,7 @@ def complete_service(world: World, batches: Batches | None, service: Any, now: f
         leave(buffer, slot)
         following = items[slot]
         served.entered = following.entered
+        move_class(buffer.classes, slot, own)
         if buffer.fixed.known_pages:
             copy_of(served, following)
         start_service(world, service, now, server)
@@ -253,8 +286,10 @@ def start_batch(world: World, batches: Batches, now: float, server: int, size: i
     for number in range(size):
         slot = rules.next_in_line(buffer.fixed.order, buffer.state.oldest, buffer.state.newest)
         leave(buffer, slot)
-        item = buffer.items[slot_of_batch(buffer, batches, server) + number]
+        own = slot_of_batch(buffer, batches, server) + number
+        item = buffer.items[own]
         item.entered = buffer.items[slot].entered
+        move_class(buffer.classes, slot, own)
         if buffer.fixed.known_pages:
             copy_of(item, buffer.items[slot])
         if batches.fixed.per_page:
@@ -279,8 +314,9 @@ def complete_batch(world: World, batches: Batches, now: float) -> bool:
     size = batches.size[server]
     if size > 0:
         for number in range(size):
-            served = buffer.items[slot_of_batch(buffer, batches, server) + number]
-            end(buffer, rules.SERVED, now - served.entered)
+            own = slot_of_batch(buffer, batches, server) + number
+            served = buffer.items[own]
+            end_page(buffer, rules.SERVED, now, own)
             if world.pages.state.known:
                 index_copy(world.pages, now, served)
         set_alarm(world.service.ends, server, np.inf)
@@ -324,6 +360,14 @@ def change_level(buffer: Buffer, now: float, step: int) -> None:
 
 
 @inner
+def end_page(buffer: Buffer, fate: int, now: float, slot: int) -> None:
+    """Count a page that ends, also among those of its class."""
+    sojourn = now - buffer.items[slot].entered
+    end(buffer, fate, sojourn)
+    count_class(buffer.classes, slot, fate, sojourn)
+
+
+@inner
 def end(buffer: Buffer, fate: int, sojourn: float) -> None:
     """Count a page that ends."""
     buffer.ended[fate] += 1
@@ -335,6 +379,90 @@ def end(buffer: Buffer, fate: int, sojourn: float) -> None:
 
 # numba leaves out what follows a return for None: where nothing is counted, the counting takes no
 # time, not even to compile.
+
+
+@inner
+def class_of(world: World, classes: PageClasses | None, number: int) -> int:
+    """The class of a page of the load that is delivered."""
+    if classes is None:
+        return 0
+    if len(classes.cumulative) > 0:
+        return rules.pick(classes.cumulative, take(world.indexing, classes.numbers))
+    return classes.of_page[world.buffer.load[number].page]
+
+
+@inner
+def keep_class(classes: PageClasses | None, slot: int, group: int) -> None:
+    """The page in a slot is of a class."""
+    if classes is None:
+        return
+    classes.of_slot[slot] = group
+
+
+@inner
+def move_class(classes: PageClasses | None, slot: int, other: int) -> None:
+    """The page of a slot goes to another one."""
+    if classes is None:
+        return
+    classes.of_slot[other] = classes.of_slot[slot]
+
+
+@inner
+def line_up(buffer: Buffer, classes: PageClasses | None, slot: int, group: int) -> None:
+    """The first free slot takes the last place in the queue, or the last one of its class."""
+    state = buffer.state
+    if classes is None:
+        keep_chain(state, with_newest(buffer.items, chain_of(state)))
+        return
+    ahead = NONE
+    for other in range(group + 1):
+        if classes.last[other] != NONE:
+            ahead = classes.last[other]
+    keep_chain(state, with_next_after(buffer.items, chain_of(state), at(ahead)))
+    classes.of_slot[slot] = group
+    classes.last[group] = slot
+
+
+@inner
+def leave_class(items: Any, classes: PageClasses | None, slot: int) -> None:
+    """A page, which is still in the queue, waits no longer."""
+    if classes is None:
+        return
+    group = classes.of_slot[slot]
+    if classes.last[group] == slot:
+        older = items[slot].older
+        is_alike = older != NONE and classes.of_slot[older] == group
+        classes.last[group] = older if is_alike else NONE
+
+
+@inner
+def count_refused(classes: PageClasses | None, group: int) -> None:
+    """A page of a class does not enter."""
+    if classes is None:
+        return
+    classes.refused[group] += 1
+
+
+@inner
+def count_class(classes: PageClasses | None, slot: int, fate: int, sojourn: float) -> None:
+    """A page of the class of a slot has ended."""
+    if classes is None:
+        return
+    group = classes.of_slot[slot]
+    classes.ended[group, fate] += 1
+    classes.sojourn[group, fate] += sojourn
+    classes.square[group, fate] += sojourn * sojourn
+
+
+@inner
+def cut_classes(classes: PageClasses | None) -> None:
+    """Forget what was counted so far: the warm-up is over."""
+    if classes is None:
+        return
+    classes.refused[:] = 0
+    classes.ended[:] = 0
+    classes.sojourn[:] = 0.0
+    classes.square[:] = 0.0
 
 
 @inner
@@ -417,6 +545,7 @@ def end_warmup_of_buffer(buffer: Buffer, service: Service, now: float) -> None:
     buffer.times[:] = 0
     buffer.level_time[:] = 0.0
     cut_laws(buffer.laws)
+    cut_classes(buffer.classes)
     end_warmup_of_batches(buffer.batches, now)
     state.since = now
     state.inside_at_start = state.level

@@ -25,6 +25,7 @@ from sim.compiled_engine.frontier import Frontier, new_frontier
 from sim.compiled_engine.host_spacing import Hosts, new_hosts
 from sim.compiled_engine.kept_times import new_kept_times
 from sim.compiled_engine.records import record
+from sim.compiled_engine.service import PER_PAGE
 from sim.compiled_engine.world import (
     DUE,
     FREE,
@@ -38,6 +39,7 @@ from sim.compiled_engine.world import (
     Clients,
     Course,
     Laws,
+    PageClasses,
     Pages,
     Robots,
     Service,
@@ -238,7 +240,31 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
         times=np.zeros((fates_that_occur(queue) if queue else 0, rules.TIME_BINS), dtype=np.int64),
         laws=None if points is None else _laws(points, top),
         batches=None if queue is None or batch is None else _batches(queue.servers, batch),
+        classes=_classes(scenario, places + servers),
     )
+
+
+def _classes(scenario: Scenario, slots: int) -> PageClasses | None:
+    queue, pages = scenario.model.queue, scenario.model.pages
+    if queue is None or queue.classes is None:
+        return None
+    given = queue.classes
+    return PageClasses(
+        numbers=class_row(queue),
+        of_page=np.array(pages.classes if pages else (), dtype=np.int64),
+        cumulative=np.array(rules.cumulative(given.shares) if given.shares else ()),
+        of_slot=np.zeros(slots, dtype=np.int64),
+        last=np.full(given.count, NONE),
+        refused=np.zeros(given.count, dtype=np.int64),
+        ended=np.zeros((given.count, 4), dtype=np.int64),
+        sojourn=np.zeros((given.count, 4)),
+        square=np.zeros((given.count, 4)),
+    )
+
+
+def class_row(queue: Queue) -> int:
+    """The row of the indexing times where the numbers lie from which classes are drawn."""
+    return PER_PAGE + int(queue.batch is not None and queue.batch.per_page is not None)
 
 
 def _batches(servers: int, batch: Batch) -> Batches:

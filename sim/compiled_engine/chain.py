@@ -53,6 +53,26 @@ def with_newest(items: Any, chain: Chain) -> Chain:
 
 
 @inner
+def with_next_after(items: Any, chain: Chain, ahead: Any) -> Chain:
+    """The first free slot takes the place behind a page, or the first one of the queue."""
+    slot = chain.free
+    free = at(items[slot].newer)
+    oldest, newest = chain.oldest, chain.newest
+    behind = chain.oldest if ahead == _NOBODY else at(items[ahead].newer)
+    items[slot].older = ahead
+    items[slot].newer = behind
+    if ahead == _NOBODY:
+        oldest = slot
+    else:
+        items[ahead].newer = slot
+    if behind == _NOBODY:
+        newest = slot
+    else:
+        items[behind].older = slot
+    return Chain(oldest, newest, free)
+
+
+@inner
 def without(items: Any, chain: Chain, slot: Any) -> Chain:
     """The page of a slot waits no longer; what else the slot says stays to be read."""
     older = at(items[slot].older)

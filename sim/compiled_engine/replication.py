@@ -26,7 +26,7 @@ from sim.compiled_engine.random_numbers import pages_ahead
 from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.signals import Signals, grown, new_signals
-from sim.compiled_engine.world import Batches, Buffer, Course, World
+from sim.compiled_engine.world import Batches, Buffer, Course, PageClasses, World
 from sim.draws import drawn_phase
 from sim.engine_inputs import (
     counts_found,
@@ -39,6 +39,7 @@ from sim.engine_inputs import (
 )
 from sim.environment import draw_path
 from sim.law_counter import laws_tally
+from sim.page_classes import class_tally
 from sim.sojourn_times import TimeCounter, sojourns_tally
 from sim.tally import (
     AgesTally,
@@ -47,6 +48,7 @@ from sim.tally import (
     ClientsTally,
     CourseTally,
     LawsTally,
+    PageClassesTally,
     PagesTally,
     Tally,
     TimesTally,
@@ -187,6 +189,7 @@ class Replication:
             switched_on=self._switched_on(),
             buffer=_buffer_tally(world) if scenario.buffer else None,
             batches=_batches_tally(world.buffer.batches),
+            page_classes=_classes_tally(world.buffer.classes),
             pages=pages if scenario.pages else None,
             ages=AgesTally(np.array(age.time)) if scenario.pages and scenario.buffer else None,
             frontier=frontier_tally(world.frontier) if world.frontier else None,
@@ -261,6 +264,12 @@ def _batches_tally(batches: Batches | None) -> BatchesTally | None:
     if batches is None:
         return None
     return BatchesTally(int(batches.state.ended), float(batches.state.busy_time))
+
+
+def _classes_tally(classes: PageClasses | None) -> PageClassesTally | None:
+    if classes is None:
+        return None
+    return class_tally(classes.refused, classes.ended, classes.sojourn, classes.square)
 
 
 def _sojourns_tally(buffer: Buffer) -> TimesTally:

@@ -86,6 +86,36 @@ class Batches(NamedTuple):
     size: Any
 
 
+class PageClasses(NamedTuple):
+    """Classes of pages that the buffer tells apart, as in `sim.page_classes`.
+
+    Attributes
+    ----------
+    numbers : int
+        The row of the indexing times where uniform numbers lie from which classes are drawn.
+    of_page : ndarray of int, shape (pages,)
+    cumulative : ndarray of float, shape (classes,)
+        Of the shares of pages without identity; no entries where pages have one.
+    of_slot : ndarray of int, shape (places + servers,)
+        The class of the page in each slot of the buffer.
+    last : ndarray of int, shape (classes,)
+        The slot of the last waiting page of each class, or NONE.
+    refused : ndarray of int, shape (classes,)
+    ended, sojourn, square : ndarray, shape (classes, 4)
+        By fate.
+    """
+
+    numbers: int
+    of_page: Any
+    cumulative: Any
+    of_slot: Any
+    last: Any
+    refused: Any
+    ended: Any
+    sojourn: Any
+    square: Any
+
+
 class Buffer(NamedTuple):
     """The pages in the system, and what is counted about them.
 
@@ -116,6 +146,8 @@ class Buffer(NamedTuple):
         None where nothing is counted; kernels are then compiled without the counting.
     batches : Batches or None
         None where servers take one page at a time; kernels are then compiled without them.
+    classes : PageClasses or None
+        None where pages of all classes are served alike; kernels are then compiled without them.
     """
 
     fixed: Any
@@ -131,6 +163,7 @@ class Buffer(NamedTuple):
     times: Any
     laws: Laws | None
     batches: Batches | None
+    classes: PageClasses | None
 
 
 class Pages(NamedTuple):

@@ -25,7 +25,7 @@ from scenarios.page_data import PageData, access_shares
 from scenarios.page_groups import QUANTILES, followed_pages, largest_in_groups
 from scenarios.rare import CLUSTERING, share_dispersion
 from sim.engine_inputs import share_of_time, switched_together
-from sim.estimates.measures import packets_ended, pages_ended
+from sim.estimates.measures import packets_ended, pages_ended, pages_of_classes
 from sim.estimates.totals import Part, Totals, Values
 
 Samples = dict[str, Array]
@@ -37,6 +37,7 @@ _FATES = (
     "success_probability",
     "replacement_probability",
 )
+_FATES_OF_CLASSES = _FATES[:2]
 _LEVELS = ("starvation_probability", "level_probability")
 _HALF = 0.5
 
@@ -168,6 +169,10 @@ def samples_of(totals: Totals, scenario: Scenario, values: Values) -> Samples:
         ended = _ended(totals)
         pages = ended.sum(axis=0) / _burstiness(ended)
         samples |= dict.fromkeys((*_FATES, *_LEVELS), pages)
+        if "page_classes" in totals.parts:
+            ended = np.hstack([ended, pages_of_classes(totals.parts["page_classes"])])
+            pages = ended.sum(axis=0) / _burstiness(ended)
+            samples |= dict.fromkeys(_FATES_OF_CLASSES, pages)
         queue = scenario.model.queue
         if queue is not None and isinstance(queue.patience, Never):
             samples["obsolescence_probability"] = np.array([np.inf])

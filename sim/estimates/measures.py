@@ -147,6 +147,8 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
         run["buffer"] = _of_buffer(totals.parts["buffer"], window, scenario)
         if "batches" in run:
             _of_batches(run["buffer"], totals.parts["batches"], scenario)
+    if "page_classes" in run:
+        run["page_classes"] = _of_page_classes(totals.parts["page_classes"])
     for part in run.keys() & {"pages", "ages"}:
         run[part] = single_pages(totals, part)
     if "frontier" in run:
@@ -293,6 +295,29 @@ def _of_batches(buffer: SimpleNamespace, part: Part, scenario: Scenario) -> None
     time = scenario.model.queue.servers * buffer.window
     buffer.idle_shares = 1.0 - part["busy_time"] / time
     buffer.mean_batches = buffer.served / part["ended"]
+
+
+def _of_page_classes(part: Part) -> SimpleNamespace:
+    """Pages of each class by fate, and their sojourns."""
+    ended = part["ended"]
+    classes = {
+        f"{name} {group}": _Class(
+            *(part[each][:, group, list(_CLASSES[name])].sum(axis=1) for each in _SUMMED)
+        )
+        for name in ("served", "accepted")
+        for group in range(ended.shape[1])
+    }
+    return SimpleNamespace(
+        pages=pages_of_classes(part),
+        lost=part["refused"] + ended[:, :, rules.PUSHED_OUT],
+        obsolete=ended[:, :, rules.OBSOLETE],
+        classes=classes,
+    )
+
+
+def pages_of_classes(part: Part) -> Array:
+    """Pages of each class whose fate was decided in the window."""
+    return part["refused"] + part["ended"].sum(axis=2)
 
 
 def _idle_shares(levels: Array, level_shares: Array, queue: Queue | None) -> Array | None:

@@ -31,6 +31,7 @@ FOR_SEVERAL = (
     "kleinrock1975 section 3.4, Erlang C",
     "kleinrock1975 section 3.5, Erlang B",
     "garnett2002 section 2, Erlang A",
+    "cobham1954 priorities, with a capacity",
 )
 OF_THE_ROBOTS = {"crawl_rate", "crawl_frequency"}
 """What a fixed number of robots does, whatever the buffer."""

@@ -21,6 +21,7 @@ from random_systems import (
     hysteretic,
     listening_search_engines,
     page_sets,
+    prioritised,
     probed_sources,
     search_engines,
     server_farms,
@@ -357,6 +358,30 @@ def test_random_search_engines_that_change(tables: dict[str, Any]) -> None:
 @randomly
 @given(search_engines(in_batches=True))
 def test_random_servers_that_take_batches(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@randomly
+@given(prioritised(search_engines()))
+def test_random_classes_of_pages(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@pytest.mark.thorough
+@randomly
+@given(
+    prioritised(
+        search_engines(in_batches=True) | changing_search_engines() | hysteretic(search_engines())
+    )
+)
+def test_random_classes_of_pages_in_other_systems(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@pytest.mark.nightly
+@randomly
+@given(prioritised(frontiers() | listening_search_engines() | frontiers(in_batches=True)))
+def test_random_classes_of_pages_that_robots_choose(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 

@@ -723,7 +723,32 @@ CHOICES = [[[0, 0], [1, -1]], [[1, -1], [1, -1]], [[-1, -1], [-1, -1]]]
 WAY_BACK: dict[str, Any] = {"activation.threshold": {"robots": [2, 1], "at": [1], "back": [0]}}
 STARTING: dict[str, Any] = {"activation.start_up.exponential.mean": 1.0}
 
+BY_CLASS = {
+    "robots.deliveries": {"modes": 3 * [{"poisson": {"rate": 1.0}}], "shares": [0.4, 0.6]},
+    "activation.static": 3,
+    "buffer.discipline": "priority",
+    "buffer.waiting_places": 1000,
+}
+
 REFUSED: dict[str, Scenario] = {
+    "pages of all classes are served alike": queue(),
+    "the chains of its classes have 1003004 states, limit 200000": queue(BY_CLASS),
+    "pages are not drawn at random: their classes depend on the order of accesses": scenario_from(
+        {
+            "name": "in-turn",
+            "pages": {"change_rates": [0.1, 0.2], "priority": [0, 1]},
+            "robots": {
+                "available": 1,
+                "access_time": {"exponential": {"mean": 1.0}},
+                "accessing": {"policy": "round-robin"},
+            },
+            "buffer": {
+                "waiting_places": 2,
+                "service": {"exponential": {"mean": 1.0}},
+                "discipline": "priority",
+            },
+        }
+    ),
     "the frequencies of the accessing policy are still to be found": queue(
         SIZES | {"robots.accessing": {"policy": "randomized", "frequencies": "optimal"}}
     ),
@@ -991,6 +1016,7 @@ def test_every_reason_is_reached(condition: Callable[..., Any]) -> None:
         "levels_settle",
         "servers_solved",
         "batches_solved",
+        "classes_solved",
         "page_of_batches_fits",
         "response_of_batches_fits",
         "settles",

@@ -113,7 +113,7 @@ def chain(
     scale: float = 1.0,
 ) -> QueueChain:
     """Batches of up to three pages, W = M = 2, three modes at 1 and 3."""
-    modes = load * scale * as_modes(Thinned.model_validate(THINNED["thinned"]))
+    modes = load * scale * as_modes(Thinned.model_validate(THINNED))
 
     def scaled(law: PhaseLaw) -> PhaseLaw:
         return PhaseLaw(law.start, scale * law.generator)
@@ -198,7 +198,7 @@ def test_a_wrong_place_in_the_list_of_timers_would_be_seen(
 def test_refused_batches_that_change_no_phase_would_be_seen() -> None:
     """Negative control: a diagonal without the batches that are refused."""
     built = chain(3, admission="reject")
-    modes = as_modes(Thinned.model_validate(THINNED["thinned"]))
+    modes = as_modes(Thinned.model_validate(THINNED))
     forgotten = tuple(
         moves | {0: 2.0 * modes[int(robots[0, 0])][:1] * (1 - np.eye(2))}
         for moves, robots in zip(built.arrivals, built.active, strict=True)
