@@ -20,7 +20,7 @@ from analytic.page_refresh import index_numbers
 from analytic.pipeline.best_frequencies import approximate_frequencies, end_to_end_frequencies
 from analytic.pipeline.best_robots import end_to_end_robots, end_to_end_switching
 from analytic.pipeline.best_thresholds import end_to_end_thresholds
-from analytic.pipeline.costs import approximate_cost_of, prices_staleness
+from analytic.pipeline.costs import approximate_cost_of, prices_pages
 from analytic.probing import (
     best_budget,
     best_probes,
@@ -194,7 +194,7 @@ def approximate_optimum(scenario: Scenario, target: str) -> Optimum:
     NoAnswerError
         If there is none, or the search would take too long.
     """
-    priced = target == "frequencies" or prices_staleness(scenario)
+    priced = target == "frequencies" or prices_pages(scenario)
     if target not in APPROXIMATE_TARGETS or not priced:
         raise NoOptimumError("its cost has no approximation")
     optimum = beside_commits(APPROXIMATE_TARGETS[target])(scenario)

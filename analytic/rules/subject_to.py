@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from analytic.index.formula import AS_LONG, is_shortened
 from analytic.index.optimum import NoOptimumError, Optimum
-from analytic.pipeline.costs import prices_staleness
+from analytic.pipeline.costs import prices_pages
 from analytic.rules.bound import Bound
 from analytic.rules.fixed import fixed_within
 from analytic.rules.free import free_within
@@ -51,6 +51,6 @@ def best_within(scenario: Scenario, target: str, bound: Bound) -> Optimum:
         raise NoOptimumError(AS_LONG)
     if target not in FAMILIES:
         raise NoOptimumError(f"a bound goes with --target {listed(FAMILIES)}")
-    if prices_staleness(scenario):
-        raise NoOptimumError("a bound does not go with a price of staleness")
+    if prices_pages(scenario):
+        raise NoOptimumError("a bound does not go with a price of staleness, or of bytes")
     return FAMILIES[target](scenario, bound)
