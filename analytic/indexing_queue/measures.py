@@ -460,7 +460,7 @@ def _level_rows(levels: KnownLevels, robots: float, rates: dict[str, float]) -> 
 COST_WITHOUT_RESPONSE = (
     r"J=c_{\mathrm{loss}}\,\lambda P_{\mathrm{loss}}+c_{\mathrm{obs}}\,\lambda P_{\mathrm{obs}}"
     r"+c_{\mathrm{starv}}P_{\mathrm{starv}}+c_{\mathrm{rob}}\,\bar r+c_{\mathrm{sw}}\,\varsigma"
-    r"+c_{\mathrm{idx}}\,s+c_{\mathrm{place}}\,B+c_{\mathrm{acc}}\,\frac{\lambda}{1-p}"
+    r"+c_{\mathrm{acc}}\,\lambda+c_{\mathrm{fix}}"
 )
 """The statement of `control_cost` where the response time has no price, as LaTeX."""
 

@@ -167,7 +167,8 @@ def _bytes_of_all(rows: Iterable[tuple[str, Subject, float]]) -> float:
 
 def _fetched_measures(scenario: Scenario, obsolescence: Array) -> Values:
     """The same where each access delivers straight into the index."""
-    rates = _delivery_rates(scenario)
+    asked = present(scenario.robots).unchanged is not None or scenario.prices.access > 0
+    rates = _delivery_rates(scenario) if asked else np.zeros(len(obsolescence))
     found = changes_found(scenario, obsolescence)
     return freshness_measures(
         scenario, accessed_pages(scenario).weights, obsolescence, rates, found

@@ -119,7 +119,7 @@ def _bytes_known(scenario: Scenario) -> str | None:
 COST = exact_row(
     number="end-to-end cost",
     quantity="control cost with the price of staleness, or of bytes",
-    latex=r"J_{\mathrm{end}}=J+c_{\mathrm{stale}}\sum_ic_ir_i+c_{\mathrm{byte}}\frac{b}{1-p}",
+    latex=r"J_{\mathrm{end}}=J+c_{\mathrm{stale}}\sum_ic_ir_i+c_{\mathrm{byte}}\,b",
     function=end_to_end_cost,
     conditions=(
         *own.PATH,
@@ -144,8 +144,7 @@ def approximate_cost(scenario: Scenario) -> float:
 APPROXIMATE_COST = approximation_row(
     number="end-to-end cost, approximately",
     quantity="control cost with the price of an approximate staleness",
-    latex=r"J_{\mathrm{end}}\approx J+c_{\mathrm{stale}}\sum_ic_ir_i"
-    r"+c_{\mathrm{byte}}\frac{b}{1-p}",
+    latex=r"J_{\mathrm{end}}\approx J+c_{\mathrm{stale}}\sum_ic_ir_i+c_{\mathrm{byte}}\,b",
     function=approximate_cost,
     conditions=(
         *own.PATH,
