@@ -171,19 +171,22 @@ def optimize(
     return planned(answered(TARGETS[target], whole, given or target, key), scenario)
 
 
-def require_target(target: str, key: str) -> None:
+def require_target(target: str, key: str, beside: tuple[str, ...] = ()) -> None:
     """Refuse what is not a target, naming the key that asked for it, and what answers instead.
+
+    Targets that need more than a scenario are known to the caller alone: `beside`.
 
     Raises
     ------
     ScenarioError
     """
-    if target not in TARGETS:
+    known = (*TARGETS, *beside)
+    if target not in known:
         instead = (
             "any other entry is compared by crawlsim sweep FILE --vary KEY=V1,V2,… "
             "with --minimise MEASURE or --first 'MEASURE<BOUND'"
         )
-        raise ScenarioError(key, target, f"must be {one_of(target, TARGETS)}; {instead}")
+        raise ScenarioError(key, target, f"must be {one_of(target, known)}; {instead}")
 
 
 def approximate_optimum(scenario: Scenario, target: str) -> Optimum:
