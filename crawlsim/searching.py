@@ -214,26 +214,29 @@ def _designs(scenario: Scenario, asked: SearchRequest) -> dict[str, Callable[[],
     }
 
 
-def _within(scenario: Scenario, target: str, bound: str, kind: str | None) -> Optimum:
-    """The best rule that keeps a bound, exactly."""
-    limit = _limit_of(bound)
+def _within(scenario: Scenario, target: str, bounds: Sequence[str], kind: str | None) -> Optimum:
+    """The best rule that keeps some bounds, exactly."""
+    limits = [_limit_of(each) for each in bounds]
     if kind not in ("exact", None):
         raise ScenarioError("--kind", kind, "must be exact with --subject-to")
     try:
-        return best_within(scenario, target, limit)
+        return best_within(scenario, target, *limits)
     except NoAnswerError as reason:
         allowed = str(reason)
         if not isinstance(reason, NoRuleError):
             allowed = f"has no exact answer: {allowed}"
-        raise ScenarioError("--subject-to", bound, allowed, scenario.name) from None
+        raise ScenarioError("--subject-to", " and ".join(bounds), allowed, scenario.name) from None
 
 
 def _limit_of(text: str) -> Bound:
     """The bound that a text states; what is below it is as good as what is at it."""
-    name, relation, value = written_bound(text, "--subject-to")
-    if name not in COUNTED:
-        raise ScenarioError("--subject-to", text, f"must begin with {one_of(name, COUNTED)}")
-    return Bound(name, relation in (">", ">="), value)
+    bound = written_bound(text, "--subject-to")
+    if bound.measure not in COUNTED:
+        raise ScenarioError("--subject-to", text, f"must begin with {one_of(bound.name, COUNTED)}")
+    subject = bound.keys[0][1]
+    if bound.measure == "sojourn_time" and subject is None:
+        subject = "all"
+    return Bound(bound.measure, bound.relation in (">", ">="), bound.value, subject)
 
 
 def _approximation(scenario: Scenario, target: str, rough: Optimum | None) -> Optimum:
