@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +19,8 @@ from scenarios.text import counted, number
 from sim.sweep import Cell, cells, label_of
 
 _COST = "control_cost"
+_QUANTITIES = ("control cost", "obsolescence rates")
+"""What formulas are of that give it, of queues and of pages alone."""
 
 Over = Mapping[str, Sequence[Any]]
 """Entries of a file, and the values that each may have."""
@@ -37,7 +38,8 @@ def designs_of(scenario: Scenario, over: Over) -> list[Cell]:
         allowed = "needs --over KEY=V1,V2,…: what may be chosen, such as --over buffer.servers=1..6"
         raise ScenarioError("--target", "design", allowed, scenario.name)
     if not scenario.costs.model_fields_set:
-        raise NoOptimumError("there are no [costs]")
+        allowed = "needs [costs]: what is bought, and what goes wrong, has a price"
+        raise ScenarioError("--target", "design", allowed, scenario.name)
     return cells(scenario, over, "--over")
 
 
@@ -72,10 +74,7 @@ def solved_design(
     kept = [each for each in found if each.keeps(bounds)]
     if not kept:
         raise NoRuleError(_nothing_kept(found, bounds))
-    rounded = but_for_rounding([each.cost for each in kept])
-    if np.isnan(rounded).all():
-        raise NoOptimumError("no design has a cost")
-    best = kept[int(np.nanargmin(rounded))]
+    best = kept[int(np.argmin(but_for_rounding([each.cost for each in kept])))]
     names = [each.name for each in bounds]
     table = [
         {**each.cell.varied, "cost": each.cost, **dict(zip(names, each.values, strict=True))}
@@ -97,7 +96,7 @@ def solved_design(
 
 
 class _Solved(NamedTuple):
-    """A design, its cost (nan: it has none), and the measures that have bounds."""
+    """A design, its cost, and the measures that have bounds."""
 
     cell: Cell
     cost: float
@@ -116,7 +115,7 @@ class _Costs:
         self._last: list[Formula] = []
 
     def of(self, cell: Cell) -> float:
-        """The cost of a decided design; nan where a formula leaves it undefined.
+        """The cost of a decided design.
 
         Raises
         ------
@@ -126,21 +125,24 @@ class _Costs:
         scenario = cell.scenario
         for formula in self._last:
             if scenario.model.commits is None and formula.reason_against(scenario) is None:
-                rows = formula.predict(scenario)
-                return next((row.value for row in rows if row.measure == _COST), math.nan)
+                for prediction in formula.predict(scenario):
+                    if prediction.measure == _COST:
+                        return prediction.value
         predictions, others = predict(scenario)
-        row = next((r for r in predictions if (r.measure, r.kind) == (_COST, self._kind)), None)
+        found = (row for row in predictions if (row.measure, row.kind) == (_COST, self._kind))
+        row = next(found, None)
         if row is None:
-            raise NoOptimumError(f"with {label_of(cell)} {_why_not(others, self._kind)}")
+            raise NoOptimumError(f"with {label_of(cell)}: {_why_not(others, self._kind)}")
         self._last = [each for each in FORMULAS if each.source == row.source]
         return row.value
 
 
 def _why_not(others: Sequence[NotApplicable], kind: str) -> str:
     """What stands against the formula of the cost that lacks least."""
-    reasons = [each.reason for each in others if "cost" in each.quantity and not each.other_subject]
-    what = "exact value" if kind == "exact" else "approximation"
-    return f"its cost has no {what}: {reasons[0]}" if reasons else f"its cost has no {what}"
+    of_kind = {each.source for each in FORMULAS if each.kind == kind}
+    of_costs = [each for each in others if each.quantity.startswith(_QUANTITIES)]
+    known = [each for each in of_costs if each.source in of_kind]
+    return next((each.reason for each in known if not each.other_subject), "it has no cost")
 
 
 def _values(bounds: Sequence[WrittenBound], scenario: Scenario) -> list[float]:

@@ -187,6 +187,9 @@ def next_best(
             continue
         try:
             optimum = answer()
+        except NoRuleError as reason:
+            asked_for = " and ".join(asked.subject_to)
+            raise ScenarioError("--subject-to", asked_for, str(reason), scenario.name) from None
         except NoAnswerError as reason:
             against[kind] = str(reason)
             continue
