@@ -49,6 +49,11 @@ def _priced_names(scenario: Scenario) -> list[str]:
     return [name for name, price in scenario.costs if price]
 
 
+def _of_what_happens(scenario: Scenario) -> bool:
+    """Whether something has a price that depends on what the queue does."""
+    return not {*_priced_names(scenario)} <= {"indexer", "waiting_place"}
+
+
 @dependent
 def _queue_cost_known(scenario: Scenario) -> str | None:
     """The part of the cost that the queue makes is known."""
@@ -63,7 +68,7 @@ def _queue_cost_known(scenario: Scenario) -> str | None:
 
 def _against_queue_cost(scenario: Scenario) -> str | None:
     others = _of_queue_alone(scenario)
-    if not _priced_names(others):
+    if not _of_what_happens(others):
         return None
     if own.copies_leave_together(scenario):
         return no_response_priced(others)
@@ -77,8 +82,8 @@ def queue_cost(scenario: Scenario) -> float:
     It does not depend on which pages are delivered, unless the queue does.
     """
     others = _of_queue_alone(scenario)
-    if not _priced_names(others):
-        return 0.0
+    if not _of_what_happens(others):
+        return others.prices.standing
     if own.copies_leave_together(scenario):
         return cost_with_labels(others)
     covering = next(each for each in _QUEUE_COSTS if each.reason_against(others) is None)
