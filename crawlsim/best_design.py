@@ -141,8 +141,10 @@ def _why_not(others: Sequence[NotApplicable], kind: str) -> str:
     """What stands against the formula of the cost that lacks least."""
     of_kind = {each.source for each in FORMULAS if each.kind == kind}
     of_costs = [each for each in others if each.quantity.startswith(_QUANTITIES)]
-    known = [each for each in of_costs if each.source in of_kind]
-    return next((each.reason for each in known if not each.other_subject), "it has no cost")
+    known = [each for each in of_costs if each.source in of_kind and not each.other_subject]
+    # Formulas of other prices than the file's say nothing of the system.
+    known.sort(key=lambda each: any(one.startswith("[costs]") for one in each.reasons))
+    return next((each.reason for each in known), "it has no cost")
 
 
 def _values(bounds: Sequence[WrittenBound], scenario: Scenario) -> list[float]:
