@@ -77,6 +77,7 @@ def test_the_cost_of_a_queue_has_what_is_paid_for(number: int) -> None:
     assert found["control_cost", None] == pytest.approx(cost, rel=1e-12)
 
 
+@pytest.mark.by_day(every=5)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_the_cost_end_to_end_has_what_is_paid_for(name: str) -> None:
     """Where robots never rest the bytes are known, too."""
@@ -107,12 +108,13 @@ def test_the_cost_of_pages_has_what_is_paid_for(name: str) -> None:
 
 
 SEARCHED = {
-    "robots": {"available": 4, "access_time": {"exponential": {"mean": 2.0}}},
-    "buffer": {"waiting_places": 3, "service": {"exponential": {"mean": 0.8}}},
+    "robots": {"available": 3, "access_time": {"exponential": {"mean": 1.5}}},
+    "buffer": {"waiting_places": 2, "service": {"exponential": {"mean": 0.8}}},
     "costs": {"loss": 1.0, "starvation": 0.8, "robots": 0.02} | PAID,
 }
 
 
+@pytest.mark.by_day(every=4)
 @pytest.mark.parametrize("target", ["static", "threshold", "levels", "free", "switching"])
 @pytest.mark.parametrize(
     "changes",

@@ -88,6 +88,7 @@ def test_of_pages_that_fall_due_every_access_is_counted() -> None:
     assert (ended[:, 0] > 0.2 * ended.sum(axis=1)).mean() > 0.9  # timeouts beside failures
 
 
+@pytest.mark.thorough  # two worlds to compile
 @pytest.mark.parametrize("tables", [PAGES, DUE], ids=["pages", "due"])
 def test_accesses_that_fail_fetch_as_much_as_others(tables: dict[str, Any]) -> None:
     """Both prices at once, in both engines."""
