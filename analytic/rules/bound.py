@@ -96,20 +96,9 @@ class Bound(NamedTuple):
 
     @property
     def per(self) -> str:
-        """What it is counted per: time, delivered, or entered.
-
-        Raises
-        ------
-        NoOptimumError
-            If the measure of this subject is no quotient of two rates.
-        """
+        """What it is counted per: time, delivered, or entered."""
         if self.measure == "sojourn_time":
-            if self.subject not in _SOJOURNS:
-                raise NoOptimumError("a bound on sojourn_time is of all, or of accepted pages")
             return _SOJOURNS[str(self.subject)]
-        if (self.measure == "level_probability") != isinstance(self.subject, int):
-            allowed = "level_probability goes with a level, no other measure with a subject"
-            raise NoOptimumError(f"{self.name}: {allowed}")
         return "delivered" if self.is_share else "time"
 
     @property
@@ -136,6 +125,21 @@ class Bound(NamedTuple):
         over = counted - self.value * total
         kept = np.abs(over) <= rounding * total
         return np.where(kept, 0.0, -over if self.above else over)
+
+
+def require_quotient(bound: Bound) -> None:
+    """Refuse what is no quotient of two rates, which could not be mixed.
+
+    Raises
+    ------
+    NoOptimumError
+    """
+    if bound.measure == "sojourn_time":
+        if bound.subject not in _SOJOURNS:
+            raise NoOptimumError("a bound on sojourn_time is of all, or of accepted pages")
+    elif not isinstance(bound.subject, int if bound.measure == "level_probability" else type(None)):
+        allowed = "level_probability goes with a level, no other measure with a subject"
+        raise NoOptimumError(f"{bound.name}: {allowed}")
 
 
 def in_words(bounds: Sequence[Bound]) -> str:

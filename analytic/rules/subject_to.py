@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from analytic.index.formula import AS_LONG, is_shortened
 from analytic.index.optimum import NoOptimumError, Optimum
 from analytic.pipeline.costs import prices_pages
-from analytic.rules.bound import Bound
+from analytic.rules.bound import Bound, require_quotient
 from analytic.rules.fixed import fixed_within
 from analytic.rules.free import free_within
 from analytic.rules.levels import levels_within
@@ -51,6 +51,8 @@ def best_within(scenario: Scenario, target: str, *bounds: Bound) -> Optimum:
         raise NoOptimumError(AS_LONG)
     if target not in FAMILIES:
         raise NoOptimumError(f"a bound goes with --target {listed(FAMILIES)}")
+    for each in bounds:
+        require_quotient(each)
     if prices_pages(scenario):
         raise NoOptimumError("a bound does not go with a price of staleness, or of bytes")
     return FAMILIES[target](scenario, bounds)

@@ -203,6 +203,7 @@ def test_the_command(crawlsim: Any) -> None:
         "sojourn_time served <= 3": "of all, or of accepted pages",
         "level_probability <= 0.1": "goes with a level",
         "throughput 3 <= 0.1": "no other measure with a subject",
+        "throughput served <= 0.1": "no other measure with a subject",
         "obsolescence_rate <= 0.1": "must begin with",
     }.items():
         code, _, err = crawlsim(*asked, "--subject-to", text)
