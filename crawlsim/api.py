@@ -460,8 +460,9 @@ def optimize(
     system: System,
     target: str,
     *,
+    over: Mapping[str, Iterable[Any]] | None = None,
     kind: str | None = None,
-    subject_to: str | None = None,
+    subject_to: str | Sequence[str] = (),
     indifference: float | None = None,
     confidence: float = 0.95,
     seed: int | None = None,
@@ -476,13 +477,15 @@ def optimize(
     ----------
     system : Scenario, str or Path
     target : str
-        "frequencies", "template", "static", "threshold", "levels", "free", "switching", "routing"
-        or "probes".
+        "frequencies", "template", "static", "threshold", "levels", "free", "switching", "routing",
+        "probes" or "design".
+    over : mapping str -> values, optional
+        Of "design": the entries that may be chosen, such as ``{"buffer.servers": range(1, 7)}``.
     kind : {"exact", "approximation", "simulated"}, optional
         What the answer may rest on; default: the first of these that there is. The answer's `kind`
         says which it is, and its notes why it is no better one.
-    subject_to : str, optional
-        A bound that the rule must keep, such as ``loss_probability <= 0.01``; of "static",
+    subject_to : str or sequence of str
+        Bounds that must all be kept, such as ``loss_probability <= 0.01``; of "design", "static",
         "threshold", "levels", "free" and "switching", exactly.
     indifference, confidence : float, optional
         Of a simulated search: with at least the probability `confidence` no rule that it compared
@@ -500,13 +503,15 @@ def optimize(
         If there is no such target, or no answer of this kind for the scenario.
     """
     from crawlsim.searching import SearchRequest, next_best
+    from sim.sweep import varied_of
 
     scenario = scenario_of(system)
     if seed is not None:
         scenario = scenario.with_("run.seed", seed)
     asked = SearchRequest(
         kind=kind,
-        subject_to=subject_to,
+        subject_to=(subject_to,) if isinstance(subject_to, str) else tuple(subject_to),
+        over=varied_of(over) if over is not None else {},
         indifference=indifference,
         confidence=confidence,
         first=replications,

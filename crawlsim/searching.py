@@ -35,7 +35,8 @@ from analytic.rules.bound import COUNTED, Bound
 from analytic.rules.fixed import StaticSearch
 from analytic.rules.hysteresis import activation_of, counts_switches
 from analytic.rules.subject_to import best_within
-from crawlsim.bounds import written_bound
+from crawlsim.best_design import Over, at_the_ends, designs_of, solved_design
+from crawlsim.bounds import bound_on_measure, written_bound
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Free, Levels, Threshold
 from scenarios.arrays import Array
@@ -71,8 +72,12 @@ _TRIED = 16
 
 _COST = "control_cost"
 
+_DESIGN = "design"
+"""The target whose decision is a combination of entries, given by `SearchRequest.over`."""
+
 Point = tuple[int, ...]
 Rule = dict[str, Any]
+"""Changes of the scenario: dotted keys and values."""
 Progress = Callable[[int, int], None]
 
 
@@ -84,8 +89,10 @@ class SearchRequest:
     ----------
     kind : str, optional
         The only kind of answer that will do; default: the best of `KINDS` that there is.
-    subject_to : str, optional
-        A bound that the rule must keep, such as ``loss_probability <= 0.01``.
+    subject_to : tuple of str
+        Bounds that must all be kept, such as ``loss_probability <= 0.01``.
+    over : mapping str -> sequence
+        What may be chosen with the target "design": entries and their values.
     indifference : float, optional
         What no rule may be better by than the chosen one; default: 1 % of the least cost of a fixed
         number of robots in a trial.
@@ -104,7 +111,8 @@ class SearchRequest:
     """
 
     kind: str | None = None
-    subject_to: str | None = None
+    subject_to: tuple[str, ...] = ()
+    over: Over = field(default_factory=dict)
     indifference: float | None = None
     confidence: float = 0.95
     first: int = 20
@@ -159,21 +167,29 @@ def next_best(
     require_scenario(scenario)
     if scenario.interventions:
         return planned(next_best(without_interventions(scenario), target, asked, key), scenario)
-    require_target(target, key)
-    if asked.subject_to is not None:
-        return _within(scenario, target, asked.subject_to, asked.kind)
-    answers: dict[str, Callable[[], Optimum]] = {
-        "exact": lambda: TARGETS[target](scenario),
-        "approximation": lambda: _approximation(scenario, target, rough),
-        "simulated": lambda: simulated_optimum(scenario, target, asked),
-    }
-    against: dict[str, str] = {}
     rough: Optimum | None = None  # frequencies that are best for a simpler system
+    if target == _DESIGN:
+        answers = _designs(scenario, asked)
+    else:
+        require_target(target, key, beside=(_DESIGN,))
+        if asked.over:
+            raise ScenarioError("--over", next(iter(asked.over)), f"goes with --target {_DESIGN}")
+        if asked.subject_to:
+            return _within(scenario, target, asked.subject_to, asked.kind)
+        answers = {
+            "exact": lambda: TARGETS[target](scenario),
+            "approximation": lambda: _approximation(scenario, target, rough),
+            "simulated": lambda: simulated_optimum(scenario, target, asked),
+        }
+    against: dict[str, str] = {}
     for kind, answer in answers.items():
         if asked.kind not in (kind, None):
             continue
         try:
             optimum = answer()
+        except NoRuleError as reason:
+            asked_for = " and ".join(asked.subject_to)
+            raise ScenarioError("--subject-to", asked_for, str(reason), scenario.name) from None
         except NoAnswerError as reason:
             against[kind] = str(reason)
             continue
@@ -184,26 +200,46 @@ def next_best(
     raise ScenarioError(key, target, _refusal(scenario, target, against), scenario.name)
 
 
-def _within(scenario: Scenario, target: str, bound: str, kind: str | None) -> Optimum:
-    """The best rule that keeps a bound, exactly."""
-    limit = _limit_of(bound)
+def _designs(scenario: Scenario, asked: SearchRequest) -> dict[str, Callable[[], Optimum]]:
+    """How the best combination of some entries is found, by each kind of answer."""
+    grid = designs_of(scenario, asked.over)
+    bounds = [bound_on_measure(each, "--subject-to") for each in asked.subject_to]
+
+    def simulated() -> Optimum:
+        if bounds:
+            raise NoOptimumError("bounds are kept by exact values alone")
+        return simulated_optimum(scenario, _DESIGN, asked)
+
+    return {
+        "exact": lambda: solved_design(scenario, grid, "exact", bounds),
+        "approximation": lambda: solved_design(scenario, grid, "approximation", bounds),
+        "simulated": simulated,
+    }
+
+
+def _within(scenario: Scenario, target: str, bounds: Sequence[str], kind: str | None) -> Optimum:
+    """The best rule that keeps some bounds, exactly."""
+    limits = [_limit_of(each) for each in bounds]
     if kind not in ("exact", None):
         raise ScenarioError("--kind", kind, "must be exact with --subject-to")
     try:
-        return best_within(scenario, target, limit)
+        return best_within(scenario, target, *limits)
     except NoAnswerError as reason:
         allowed = str(reason)
         if not isinstance(reason, NoRuleError):
             allowed = f"has no exact answer: {allowed}"
-        raise ScenarioError("--subject-to", bound, allowed, scenario.name) from None
+        raise ScenarioError("--subject-to", " and ".join(bounds), allowed, scenario.name) from None
 
 
 def _limit_of(text: str) -> Bound:
     """The bound that a text states; what is below it is as good as what is at it."""
-    name, relation, value = written_bound(text, "--subject-to")
-    if name not in COUNTED:
-        raise ScenarioError("--subject-to", text, f"must begin with {one_of(name, COUNTED)}")
-    return Bound(name, relation in (">", ">="), value)
+    bound = written_bound(text, "--subject-to")
+    if bound.measure not in COUNTED:
+        raise ScenarioError("--subject-to", text, f"must begin with {one_of(bound.name, COUNTED)}")
+    subject = bound.keys[0][1]
+    if bound.measure == "sojourn_time" and subject is None:
+        subject = "all"
+    return Bound(bound.measure, bound.relation in (">", ">="), bound.value, subject)
 
 
 def _approximation(scenario: Scenario, target: str, rough: Optimum | None) -> Optimum:
@@ -250,6 +286,8 @@ _ANSWERS = {
 
 def _advice(scenario: Scenario, target: str) -> Iterator[str]:
     """The nearest command that answers something."""
+    if target == _DESIGN:
+        return
     if target not in FAMILIES:
         yield (
             "decisions of your own are compared by "
@@ -274,9 +312,9 @@ class Family:
     ranges : tuple of range
         The values of each coordinate.
     rule : callable
-        From coordinates to an activation as in a scenario file; None where they give none.
+        From coordinates to changes of the scenario; None where they give none.
     decision : callable
-        From such an activation to what is decided, by the names in the file.
+        From such changes to what is decided, by the names in the file.
     words : str
         What the rules are.
     """
@@ -329,8 +367,8 @@ def _static_family(scenario: Scenario) -> Family:
     words = "numbers of robots of each class, in the order of the file"
     return Family(
         ranges=tuple(range(each + 1) for each in numbers),
-        rule=lambda point: {"static": list(point) if by_class else point[0]},
-        decision=lambda rule: {"robots": rule["static"]},
+        rule=lambda point: {"activation": {"static": list(point) if by_class else point[0]}},
+        decision=lambda rule: {"robots": rule["activation"]["static"]},
         words=words if by_class else f"fixed numbers from 0 to {available}",
     )
 
@@ -349,12 +387,12 @@ def _threshold_family(scenario: Scenario) -> Family:
         if less > more or (less == more and at > 0):
             return None
         robots = [more] if less == more else [more, less]
-        return {"threshold": {"robots": robots, "at": [at] * (len(robots) - 1)}}
+        return {"activation": {"threshold": {"robots": robots, "at": [at] * (len(robots) - 1)}}}
 
     return Family(
         ranges=(range(1, available + 1), range(least, available + 1), range(_top(scenario))),
         rule=rule,
-        decision=lambda rule: dict(rule["threshold"]),
+        decision=lambda rule: dict(rule["activation"]["threshold"]),
         words=f"fixed numbers and single thresholds between two numbers, {least} to {available}",
     )
 
@@ -378,12 +416,12 @@ def _hysteresis_family(scenario: Scenario) -> Family:
         given = Hysteresis((more, less), (at,), (back,), None)
         if less == more:
             given = Hysteresis((more,), (), (), None)
-        return activation_of(scenario, given)
+        return {"activation": activation_of(scenario, given)}
 
     return Family(
         ranges=(range(1, available + 1), range(least, available + 1), levels, levels),
         rule=rule,
-        decision=lambda rule: dict(rule["threshold"]),
+        decision=lambda rule: dict(rule["activation"]["threshold"]),
         words=(
             "fixed numbers, and two numbers with a threshold and a way back, "
             f"{least} to {available}"
@@ -399,13 +437,27 @@ def _switching_family(scenario: Scenario) -> Family:
         number, last = point
         fall = number / last if last <= top else 0.0
         targets = [max(round(number - fall * level), 0) for level in range(top + 1)]
-        return {"switching": {"targets": targets}}
+        return {"activation": {"switching": {"targets": targets}}}
 
     return Family(
         ranges=(range(1, _robots(scenario) + 1), range(1, top + 2)),
         rule=rule,
-        decision=lambda rule: dict(rule["switching"]),
+        decision=lambda rule: dict(rule["activation"]["switching"]),
         words="targets that are constant, or fall in a line from level 0 to none at some level",
+    )
+
+
+def _design_family(over: Over) -> Family:
+    """Combinations of entries; the coordinates are the places of their values."""
+
+    def rule(point: Point) -> Rule:
+        return {key: over[key][place] for key, place in zip(over, point, strict=True)}
+
+    return Family(
+        ranges=tuple(range(len(values)) for values in over.values()),
+        rule=rule,
+        decision=dict,
+        words=f"combinations of {' and '.join(over)}",
     )
 
 
@@ -449,11 +501,12 @@ def simulated_optimum(scenario: Scenario, target: str, asked: SearchRequest) -> 
     """
     if reasons := list(_obstacles(scenario, target)):
         raise NoOptimumError("; ".join(reasons))
-    family = FAMILIES[target](scenario)
+    family = _design_family(asked.over) if target == _DESIGN else FAMILIES[target](scenario)
     steps = family.grids()
     # First of all, so that rules which the scenario does not take are refused at once.
     simulated = Simulated(scenario, dict(family.points(steps[0])), asked, 0)
-    size = asked.indifference or _one_per_cent(scenario, asked, len(steps) * asked.most)
+    trial = [rule for _, rule in family.points(1)] if target == _DESIGN else _numbers(scenario)
+    size = asked.indifference or _one_per_cent(scenario, trial, asked, len(steps) * asked.most)
     each = 1.0 - (1.0 - asked.confidence) / len(steps)
     rule = Indifference(size / len(steps), each, asked.most)
     rounds = [_round(simulated, rule, None)]
@@ -467,7 +520,7 @@ def simulated_optimum(scenario: Scenario, target: str, asked: SearchRequest) -> 
 
 def _obstacles(scenario: Scenario, target: str) -> Iterator[str]:
     """Why a target is not simulated."""
-    if target not in FAMILIES:
+    if target not in (*FAMILIES, _DESIGN):
         yield f"{target} cannot be searched by simulation"
         return
     if scenario.buffer is None or scenario.robots is None:
@@ -476,16 +529,21 @@ def _obstacles(scenario: Scenario, target: str) -> Iterator[str]:
         yield "there are no [costs]"
 
 
-def _one_per_cent(scenario: Scenario, asked: SearchRequest, offset: int) -> float:
+def _numbers(scenario: Scenario) -> list[Rule]:
+    """Fixed numbers of robots."""
+    return [{"activation": {"static": each}} for each in range(1, _robots(scenario) + 1)]
+
+
+def _one_per_cent(
+    scenario: Scenario, rules: Sequence[Rule], asked: SearchRequest, offset: int
+) -> float:
     """The indifference by default, from replications that the search does not use.
 
     Were it taken from those of the search, the promise would not be proved.
     """
-    available = _robots(scenario)
-    numbers = range(1, available + 1, -(-available // _TRIED))
-    rules: dict[Point, Rule] = {(each,): {"static": each} for each in numbers}
-    trial = Simulated(scenario, rules, asked, offset)
-    costs = [float(trial.values(point, 0, LEAST_REPLICATIONS).mean()) for point in rules]
+    some = dict(enumerate(rules[:: -(-len(rules) // _TRIED)]))
+    trial = Simulated(scenario, {(n,): rule for n, rule in some.items()}, asked, offset)
+    costs = [float(trial.values(point, 0, LEAST_REPLICATIONS).mean()) for point in trial.rules]
     least = min((each for each in costs if math.isfinite(each)), default=0.0)
     size = float(f"{_SHARE * abs(least):.1g}")
     if not size:
@@ -499,7 +557,7 @@ class Simulated:
     Parameters
     ----------
     scenario : Scenario
-    rules : mapping point -> activation
+    rules : mapping point -> changes of the scenario
     asked : SearchRequest
     offset : int
         The number of the first replication.
@@ -509,9 +567,7 @@ class Simulated:
         self, scenario: Scenario, rules: dict[Point, Rule], asked: SearchRequest, offset: int
     ) -> None:
         try:
-            self.scenarios = {
-                point: scenario.with_("activation", rule) for point, rule in rules.items()
-            }
+            self.scenarios = {point: scenario.with_(rule) for point, rule in rules.items()}
         except ScenarioError as refusal:
             raise NoOptimumError(f"{refusal.key} {refusal.allowed}") from None
         self.rules = rules
@@ -633,9 +689,9 @@ def _optimum(
         target=target,
         cost=best["cost"],
         decision=family.decision(rule),
-        changes={"activation": rule},
+        changes=rule,
         table=table,
-        notes=_notes(family, promise, len(left_out - set(rows))),
+        notes=[*_notes(family, promise, len(left_out - set(rows))), *at_the_ends(asked.over, rule)],
         search=_static_search(scenario, table) if target == "static" and not rounds[1:] else None,
         proved=False,
         kind="simulated",

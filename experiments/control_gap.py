@@ -77,7 +77,7 @@ def control_gap(scenario: Scenario) -> list[RuleCost]:
     """
     search = best_switching(scenario)
     queue = search.queue
-    costs = scenario.costs
+    costs = scenario.prices
     least = search.cost
     fixed = optimal_fixed_number(scenario)
     free = optimal_thresholds(scenario)

@@ -66,6 +66,7 @@ WITHOUT = {
     "throughput": "that of the bottleneck shows it",
     "time-to-index": "two quantiles",
     "two-designs": "--figure draws it",
+    "what-to-buy": "three numbers",
 }
 """Pages without a picture, and why."""
 

@@ -514,6 +514,21 @@ def _robots_can_be_limited(scenario: System, key: str, limit: int) -> None:
         raise refused("does not go with robots.host_spacing", key=key, value=limit)
 
 
+def _priced_things_are_there(scenario: System) -> None:
+    """Each price is of something that the system has."""
+    costs, robots, pages = scenario.costs, scenario.robots, scenario.pages
+    for name in ("indexer", "waiting_place"):
+        if getattr(costs, name) and scenario.buffer is None:
+            raise refused("needs [buffer]", key=f"costs.{name}", value=getattr(costs, name))
+    if costs.access and robots is None:
+        raise refused("needs [robots]", key="costs.access", value=costs.access)
+    if costs.byte and (
+        robots is None or robots.unchanged is None or pages is None or pages.sizes is None
+    ):
+        allowed = "needs pages.sizes and robots.unchanged, which say what an access fetches"
+        raise refused(allowed, key="costs.byte", value=costs.byte)
+
+
 def _switches_can_be_counted(scenario: System) -> None:
     """Switches have a price, or take a time, where thresholds say who is active."""
     rule = scenario.activation
@@ -572,6 +587,7 @@ CHECKS: tuple[Callable[[System], None], ...] = (
     _free_fits,
     _optimal_needs_costs,
     _prices_of_robots_fit,
+    _priced_things_are_there,
     _switches_can_be_counted,
     _interventions_fit,
     _course_needs_robots,

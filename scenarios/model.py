@@ -329,6 +329,11 @@ class Fleet:
         return self.failing.probability if self.failing else 0.0
 
     @property
+    def attempts(self) -> float:
+        """Mean number of accesses for each that delivers, where no access times out."""
+        return 1.0 / (1.0 - self.failure_probability)
+
+    @property
     def law(self) -> Distribution | None:
         """The law of the access times of all robots; None where they differ, or have a phase."""
         laws = {each.law for each in self.classes}

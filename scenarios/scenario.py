@@ -14,7 +14,7 @@ from scenarios.changes import plain, with_changes
 from scenarios.cross_checks import CHECKS
 from scenarios.fleet import mean_price
 from scenarios.messages import first_error
-from scenarios.model import Model, model_of
+from scenarios.model import Model, model_of, present
 from scenarios.sections import Costs, System
 
 
@@ -68,8 +68,14 @@ class Scenario(System):
 
         Where that depends on the state, each class has its own.
         """
-        given = dict(self.costs)
-        of_each = self.costs.robots
+        costs = self.costs
+        given = {name: price for name, price in costs if name not in ("indexer", "waiting_place")}
+        if self.buffer is not None:
+            places = costs.waiting_place * self.buffer.waiting_places
+            given["standing"] = costs.indexer * self.buffer.servers + places
+        if costs.access or costs.byte:
+            given["attempts"] = present(self.model.fleet).attempts
+        of_each = costs.robots
         if isinstance(of_each, tuple):
             assert self.robots is not None
             switched = switches_one_at_a_time(self.activation)
@@ -77,7 +83,7 @@ class Scenario(System):
                 given |= {"robots": 0.0, "by_class": of_each}
             else:
                 given["robots"] = mean_price(self.robots, self.activation, of_each)
-        return Costs.model_construct(self.costs.model_fields_set, **given)
+        return Costs.model_construct(costs.model_fields_set, **given)
 
     @property
     def unresolved(self) -> dict[str, Any]:

@@ -643,7 +643,7 @@ class Servers(Section):
 
 
 class _Prices(Section):
-    """Prices of what goes wrong; see the measure control_cost."""
+    """Prices of what goes wrong, and of what is fetched; see the measure control_cost."""
 
     loss: NonNegative = 0.0
     obsolescence: NonNegative = 0.0
@@ -651,23 +651,41 @@ class _Prices(Section):
     response: NonNegative = 0.0
     staleness: NonNegative = 0.0
     switch: NonNegative = 0.0
+    access: NonNegative = 0.0
+    byte: NonNegative = 0.0
 
 
 class Costs(_Prices):
-    """Prices of what goes wrong, one of each: of an active robot that of a mean one.
+    """The prices, one of each: of an active robot that of a mean one.
 
     Where robots of several classes are switched and have prices of their own, the mean one changes
-    with the state: `by_class` then has their prices, and `robots` is 0.
+    with the state: `by_class` then has their prices, and `robots` is 0. `standing` is paid per unit
+    time whatever happens, for indexers and waiting places; `attempts` accesses are made for each
+    that delivers.
     """
 
     robots: NonNegative = 0.0
     by_class: tuple[NonNegative, ...] = ()
+    standing: NonNegative = 0.0
+    attempts: Number = 1.0
+
+    @property
+    def delivery(self) -> float:
+        """Price of an access that delivers, with those that failed before it."""
+        return self.access * self.attempts
+
+    @property
+    def delivered_byte(self) -> float:
+        """Price of a byte of such an access; those that fail fetch as many on average."""
+        return self.byte * self.attempts
 
 
 class GivenCosts(_Prices):
-    """Prices of what goes wrong, as the file gives them; see the measure control_cost."""
+    """The prices as the file gives them; see the measure control_cost."""
 
     robots: Annotated[NonNegative | tuple[NonNegative, ...], ByType()] = 0.0
+    indexer: NonNegative = 0.0
+    waiting_place: NonNegative = 0.0
 
 
 class Check(Section):

@@ -91,7 +91,9 @@ def label_of(cell: Cell) -> str:
     return ", ".join(f"{key} = {value_text(value)}" for key, value in cell.varied.items())
 
 
-def parse_vary(options: Sequence[str], parse: Callable[[str], Any]) -> dict[str, list[Any]]:
+def parse_vary(
+    options: Sequence[str], parse: Callable[[str], Any], asked_by: str = "--vary"
+) -> dict[str, list[Any]]:
     """The varied entries and their values.
 
     Parameters
@@ -101,6 +103,8 @@ def parse_vary(options: Sequence[str], parse: Callable[[str], Any]) -> dict[str,
         number from 1 to 9; with decimals the step must be given.
     parse : callable
         From the text of a value to the value.
+    asked_by : str
+        What a refusal names.
 
     Raises
     ------
@@ -113,16 +117,17 @@ def parse_vary(options: Sequence[str], parse: Callable[[str], Any]) -> dict[str,
         key = key.strip()
         values = split_values(text)
         if not sign or not key or not all(values):
-            raise ScenarioError("--vary", option, "must be KEY=VALUE,VALUE,…")
+            raise ScenarioError(asked_by, option, "must be KEY=VALUE,VALUE,…")
         if key in varied:
-            raise ScenarioError("--vary", option, f"{key} is varied twice")
-        varied[key] = [parse(each) for value in values for each in _range_or_value(value, option)]
+            raise ScenarioError(asked_by, option, f"{key} is varied twice")
+        written = (_range_or_value(value, option, asked_by) for value in values)
+        varied[key] = [parse(each) for some in written for each in some]
         if again := [one for n, one in enumerate(varied[key]) if one in varied[key][:n]]:
-            raise ScenarioError("--vary", option, f"{again[0]!r} appears twice")
+            raise ScenarioError(asked_by, option, f"{again[0]!r} appears twice")
     return varied
 
 
-def _range_or_value(text: str, option: str) -> list[str]:
+def _range_or_value(text: str, option: str, asked_by: str) -> list[str]:
     """The numbers of ``first..last`` or ``first..last..step``; all other texts as they are.
 
     Raises
@@ -135,18 +140,18 @@ def _range_or_value(text: str, option: str) -> list[str]:
     match = _RANGE.fullmatch(text)
     if match is None:
         allowed = f"{text}: a range must be FIRST..LAST or FIRST..LAST..STEP, all of them numbers"
-        raise ScenarioError("--vary", option, allowed)
+        raise ScenarioError(asked_by, option, allowed)
     texts = [each for each in match.groups() if each is not None]
     whole = all(re.fullmatch(r"[+-]?\d+", each) for each in texts)
     if len(texts) < 3 and not whole:
-        raise ScenarioError("--vary", option, f"{text}: with decimals a range needs a step")
+        raise ScenarioError(asked_by, option, f"{text}: with decimals a range needs a step")
     first, last, step = map(Decimal, [*texts, "1"][:3])
     if step == 0 or (last - first) / step < 0:
-        raise ScenarioError("--vary", option, f"{text}: no step of {step} leads there")
+        raise ScenarioError(asked_by, option, f"{text}: no step of {step} leads there")
     count = int((last - first) / step) + 1
     if count > _LARGEST:
         allowed = f"{text}: {count} numbers, and at most {_LARGEST} are allowed"
-        raise ScenarioError("--vary", option, allowed)
+        raise ScenarioError(asked_by, option, allowed)
     numbers = [first + index * step for index in range(count)]
     return [str(int(each)) if whole else f"{float(each)!r}" for each in numbers]
 
@@ -178,7 +183,9 @@ def varied_of(
     return varied
 
 
-def cells(scenario: Scenario, varied: Mapping[str, Sequence[Any]]) -> list[Cell]:
+def cells(
+    scenario: Scenario, varied: Mapping[str, Sequence[Any]], asked_by: str = "--vary"
+) -> list[Cell]:
     """All combinations, the last entry varying fastest; every one is checked before any runs.
 
     Raises
@@ -188,7 +195,7 @@ def cells(scenario: Scenario, varied: Mapping[str, Sequence[Any]]) -> list[Cell]
     """
     count = math.prod(map(len, varied.values()))
     if count > _LARGEST:
-        raise ScenarioError("--vary", f"{count} cells", f"must be at most {_LARGEST}")
+        raise ScenarioError(asked_by, f"{count} cells", f"must be at most {_LARGEST}")
     combinations = (dict(zip(varied, each, strict=True)) for each in product(*varied.values()))
     return [Cell(changes, scenario.with_(changes)) for changes in combinations]
 

@@ -36,7 +36,7 @@ from analytic.index.formula import (
     shorter_accesses_too,
 )
 from analytic.index.page_conditions import access_law, accessed_pages
-from analytic.index.page_rows import changes_found, fetch_rows, page_rows, quantile_rows
+from analytic.index.page_rows import changes_found, page_rows, quantile_rows
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.phase_type import exponential_rate
 from analytic.machinery.refusal import NoAnswerError
@@ -446,11 +446,10 @@ def visit_rows(
     rates[due] = visits.rates
     stale: Array = np.where(accessed.change_rates > 0, 1.0, 0.0)
     stale[due] = visits.stale
-    yield from freshness_measures(scenario, accessed.weights, stale)
     found = changes_found(scenario, stale)
     if same is not None:
         found[due] = visits.rates * (1.0 - same)
-    yield from fetch_rows(scenario, rates, found)
+    yield from freshness_measures(scenario, accessed.weights, stale, rates, found)
     yield from page_rows(scenario, "crawl_rate", rates)
     total = float(rates.sum())
     if total > 0:

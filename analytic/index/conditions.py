@@ -350,10 +350,15 @@ def nothing_pushed_out(scenario: Scenario) -> str | None:
 
 
 def priced(scenario: Scenario) -> str | None:
-    """[costs] sets a price, none of them on staleness."""
+    """[costs] sets a price, none of them on staleness or bytes."""
     if not scenario.costs.model_fields_set:
         return "there are no [costs]"
-    return "[costs] prices staleness" if scenario.prices.staleness else None
+    return "[costs] prices staleness" if scenario.prices.staleness else bytes_unpriced(scenario)
+
+
+def bytes_unpriced(scenario: Scenario) -> str | None:
+    """[costs] does not price bytes."""
+    return "[costs] prices bytes" if scenario.prices.byte else None
 
 
 def one_price_of_robots(scenario: Scenario) -> str | None:
@@ -367,6 +372,11 @@ def one_price_of_robots(scenario: Scenario) -> str | None:
 def staleness_priced(scenario: Scenario) -> str | None:
     """[costs] prices staleness."""
     return None if scenario.prices.staleness else "[costs] does not price staleness"
+
+
+def pages_priced(scenario: Scenario) -> str | None:
+    """[costs] prices staleness or bytes."""
+    return None if scenario.prices.byte else staleness_priced(scenario)
 
 
 def response_known(scenario: Scenario) -> str | None:

@@ -20,7 +20,7 @@ from analytic.page_refresh import index_numbers
 from analytic.pipeline.best_frequencies import approximate_frequencies, end_to_end_frequencies
 from analytic.pipeline.best_robots import end_to_end_robots, end_to_end_switching
 from analytic.pipeline.best_thresholds import end_to_end_thresholds
-from analytic.pipeline.costs import approximate_cost_of, prices_staleness
+from analytic.pipeline.costs import approximate_cost_of, prices_pages
 from analytic.probing import (
     best_budget,
     best_probes,
@@ -171,19 +171,22 @@ def optimize(
     return planned(answered(TARGETS[target], whole, given or target, key), scenario)
 
 
-def require_target(target: str, key: str) -> None:
+def require_target(target: str, key: str, beside: tuple[str, ...] = ()) -> None:
     """Refuse what is not a target, naming the key that asked for it, and what answers instead.
+
+    Targets that need more than a scenario are known to the caller alone: `beside`.
 
     Raises
     ------
     ScenarioError
     """
-    if target not in TARGETS:
+    known = (*TARGETS, *beside)
+    if target not in known:
         instead = (
             "any other entry is compared by crawlsim sweep FILE --vary KEY=V1,V2,… "
             "with --minimise MEASURE or --first 'MEASURE<BOUND'"
         )
-        raise ScenarioError(key, target, f"must be {one_of(target, TARGETS)}; {instead}")
+        raise ScenarioError(key, target, f"must be {one_of(target, known)}; {instead}")
 
 
 def approximate_optimum(scenario: Scenario, target: str) -> Optimum:
@@ -194,7 +197,7 @@ def approximate_optimum(scenario: Scenario, target: str) -> Optimum:
     NoAnswerError
         If there is none, or the search would take too long.
     """
-    priced = target == "frequencies" or prices_staleness(scenario)
+    priced = target == "frequencies" or prices_pages(scenario)
     if target not in APPROXIMATE_TARGETS or not priced:
         raise NoOptimumError("its cost has no approximation")
     optimum = beside_commits(APPROXIMATE_TARGETS[target])(scenario)

@@ -460,6 +460,7 @@ def _level_rows(levels: KnownLevels, robots: float, rates: dict[str, float]) -> 
 COST_WITHOUT_RESPONSE = (
     r"J=c_{\mathrm{loss}}\,\lambda P_{\mathrm{loss}}+c_{\mathrm{obs}}\,\lambda P_{\mathrm{obs}}"
     r"+c_{\mathrm{starv}}P_{\mathrm{starv}}+c_{\mathrm{rob}}\,\bar r+c_{\mathrm{sw}}\,\varsigma"
+    r"+c_{\mathrm{acc}}\,\lambda+c_{\mathrm{fix}}"
 )
 """The statement of `control_cost` where the response time has no price, as LaTeX."""
 
@@ -494,6 +495,9 @@ def control_cost(
     terms = others | {"loss": rates["lost"], "obsolescence": rates["obsolete"]}
     prices = {name: getattr(costs, name) for name in terms}
     paid = [prices[name] * terms[name] for name in terms if prices[name]]
+    paid.append(costs.standing)
+    if costs.delivery:
+        paid.append(costs.delivery * rates["delivered"])
     if costs.by_class:
         paid += [price * mean for price, mean in zip(costs.by_class, by_class, strict=True)]
     return math.fsum(paid)

@@ -101,9 +101,12 @@ def _of_number(chain: QueueChain, costs: Costs, served: list[Array]) -> LevelRat
 def _rewards(chain: QueueChain, level: int, costs: Costs, served: list[Array]) -> Array:
     """Time and cost per unit time in each state, and the sojourn of what enters if priced."""
     inner = chain.inner[level]
-    refused = np.arange(chain.batch_rates.shape[1]) - chain.accepted[level]
-    lost = refused[1:] @ chain.batch_rates[level, 1:, :, 0]
-    cost = np.repeat(costs.loss * lost + costs.robots * chain.active[level, :, 0], inner)
+    sizes = np.arange(chain.batch_rates.shape[1])
+    lost = (sizes - chain.accepted[level])[1:] @ chain.batch_rates[level, 1:, :, 0]
+    paid = costs.standing + costs.loss * lost + costs.robots * chain.active[level, :, 0]
+    if costs.delivery:
+        paid = paid + costs.delivery * (sizes[1:] @ chain.batch_rates[level, 1:, :, 0])
+    cost = np.repeat(paid, inner)
     if level == 0:
         cost += costs.starvation
     elif level > 1:

@@ -6,7 +6,7 @@ how near to the limit a system has to be, for each to be off by some per cent at
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import numpy as np
@@ -28,6 +28,7 @@ from analytic.index.page_rows import (
     quantile_rows,
 )
 from analytic.machinery.active_robots import most_active
+from analytic.machinery.refusal import Remembered
 from analytic.machinery.transforms import log_transform, mean_time
 from analytic.page_refresh.golden import (
     WORST_GOLDEN_RATIO,
@@ -77,6 +78,7 @@ from scenarios.accessing.policy import Indices, Periodic
 from scenarios.accessing.randomized import Randomized
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Exponential
+from scenarios.measures import Subject
 from scenarios.model import present
 from scenarios.page_data import realised_shares
 from scenarios.processes import Map, Mmpp
@@ -134,23 +136,43 @@ def _several_robots(scenario: Scenario) -> Values:
     return _fetched_measures(scenario, stale)
 
 
-def freshness_measures(scenario: Scenario, weights: Array, obsolescence: Array) -> Values:
-    """What follows from the obsolescence rate of every page, costs included."""
+def freshness_measures(
+    scenario: Scenario, weights: Array, obsolescence: Array, rates: Array, found: Array
+) -> Values:
+    """What follows from the obsolescence rate of every page, costs included.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    weights, obsolescence : ndarray, shape (pages,)
+    rates, found : ndarray, shape (pages,)
+        Accesses of each page per unit time that deliver, and those of them that find a change.
+    """
     yield from freshness_rows(scenario, weights, obsolescence)
     costs = scenario.prices
+    fetched = list(fetch_rows(scenario, rates, found))
     if costs.model_fields_set:
-        cost = costs.staleness * float(weights @ obsolescence) + costs.robots * most_active(
-            scenario
-        )
+        cost = costs.staleness * float(weights @ obsolescence)
+        cost += costs.robots * most_active(scenario) + costs.delivery * float(rates.sum())
+        if costs.byte:
+            cost += costs.delivered_byte * _bytes_of_all(fetched)
         yield "control_cost", None, cost
+    yield from fetched
+
+
+def _bytes_of_all(rows: Iterable[tuple[str, Subject, float]]) -> float:
+    """Bytes fetched per unit time, of all pages."""
+    return next(value for name, of, value in rows if name == "bytes_rate" and of is None)
 
 
 def _fetched_measures(scenario: Scenario, obsolescence: Array) -> Values:
-    """The same, and what the accesses fetch, where each delivers straight into the index."""
-    yield from freshness_measures(scenario, accessed_pages(scenario).weights, obsolescence)
-    if present(scenario.robots).unchanged is not None:
-        found = changes_found(scenario, obsolescence)
-        yield from fetch_rows(scenario, _delivery_rates(scenario), found)
+    """The same where each access delivers straight into the index."""
+    asked = present(scenario.robots).unchanged is not None or scenario.prices.access > 0
+    rates = _delivery_rates(scenario) if asked else np.zeros(len(obsolescence))
+    found = changes_found(scenario, obsolescence)
+    return freshness_measures(
+        scenario, accessed_pages(scenario).weights, obsolescence, rates, found
+    )
 
 
 def _delivery_rates(scenario: Scenario) -> Array:
@@ -345,12 +367,23 @@ def _fetched_before_buffer(scenario: Scenario) -> Values:
     """What accesses fetch that go through a buffer: as much as without it, if robots never stop."""
     if scenario.buffer is None or present(scenario.robots).unchanged is None:
         return
-    bare = scenario.with_("buffer", None)
+    bare = scenario.with_({"buffer": None, "costs": None})
     for formula in FORMULAS:
         if formula.evaluate in _WITH_FETCHES and formula.reason_against(bare) is None:
             values = formula.evaluate(bare)
             yield from (each for each in values if each[0] in ("unchanged_share", "bytes_rate"))
             return
+
+
+@Remembered
+def bytes_before_buffer(scenario: Scenario) -> float | None:
+    """Bytes fetched per unit time by accesses that go through a buffer; None: not known."""
+    rows: list[tuple[str, Subject, float]] = []
+    for formula in FORMULAS:
+        of_accesses = formula.evaluate in (_crawling, _crawling_in_window)
+        if of_accesses and formula.reason_against(scenario) is None:
+            rows = [row for row in formula.evaluate(scenario) if row[0] == "bytes_rate"]
+    return _bytes_of_all(rows) if rows else None
 
 
 _WITH_FETCHES = (_one_robot, _several_robots, _failing)

@@ -22,7 +22,7 @@ from analytic.pipeline.costs import (
     more_than,
     own_criterion,
     price_of_alone,
-    prices_staleness,
+    prices_pages,
     require_prices,
 )
 from analytic.rules.fixed import (
@@ -57,7 +57,7 @@ def end_to_end_robots(scenario: Scenario, cost: CostOf = cost_of) -> Optimum:
     NoOptimumError
         If the cost has no exact value.
     """
-    if not prices_staleness(scenario):
+    if not prices_pages(scenario):
         require_prices(scenario)
         return _by_papers(scenario)
     search = _searched(scenario, cost)
@@ -161,7 +161,7 @@ def end_to_end_switching(scenario: Scenario) -> Optimum:
     NoOptimumError
         If the cost has no exact value, or the search would take too long.
     """
-    if not prices_staleness(scenario):
+    if not prices_pages(scenario):
         require_prices(scenario)
         return optimal_switching(scenario)
     require([one_price_of_robots], scenario)

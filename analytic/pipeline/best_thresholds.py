@@ -33,7 +33,7 @@ from analytic.pipeline.costs import (
     cost_of,
     more_may_be_better,
     price_of_alone,
-    prices_staleness,
+    prices_pages,
     require_prices,
 )
 from analytic.rules.free_process import runner_up
@@ -100,7 +100,7 @@ def end_to_end_thresholds(scenario: Scenario, cost: CostOf = cost_of) -> Optimum
     """
     if counts_switches(scenario):
         return _with_hysteresis(scenario, cost)
-    if not prices_staleness(scenario):
+    if not prices_pages(scenario):
         require_prices(scenario)
         return _searched(scenario) if copies_leave_together(scenario) else _by_papers(scenario)
     require([conditions.one_price_of_robots], scenario)
@@ -111,7 +111,7 @@ def end_to_end_thresholds(scenario: Scenario, cost: CostOf = cost_of) -> Optimum
 
 def _with_hysteresis(scenario: Scenario, cost: CostOf) -> Optimum:
     """The best thresholds where switches have a price, or take a time."""
-    if not prices_staleness(scenario) and not copies_leave_together(scenario):
+    if not prices_pages(scenario) and not copies_leave_together(scenario):
         require_prices(scenario)
         return best_hysteresis(scenario)
     require([conditions.one_price_of_robots], scenario)
@@ -323,6 +323,8 @@ class BirthDeath(NamedTuple):
         Weights times the price of staleness.
     waits : ndarray, shape (levels, kinds)
         Probability that a page changes before its copy is indexed, delivered at each level.
+    standing : float
+        What is paid per unit time whatever the policy.
     """
 
     access: float
@@ -332,13 +334,14 @@ class BirthDeath(NamedTuple):
     shares: Array
     weights: Array
     waits: Array
+    standing: float
 
     def costs(self, policies: ArrayLike) -> Array:
         """Costs of policies: robots at each level, shape (policies, levels)."""
         from analytic.pipeline.kernels import birth_death_costs  # numba takes its time
 
         deliveries = self.access * np.asarray(policies, dtype=float)
-        return np.asarray(birth_death_costs(deliveries, *self[1:]))
+        return np.asarray(birth_death_costs(deliveries, *self[1:-1])) + self.standing
 
 
 def is_birth_death(scenario: Scenario) -> bool:
@@ -352,6 +355,7 @@ def is_birth_death(scenario: Scenario) -> bool:
         conditions.poisson_accesses,
         conditions.robots_alike,
         conditions.exponential_service,
+        conditions.bytes_unpriced,
     )
     return is_covered(needed, scenario)
 
@@ -372,8 +376,11 @@ def birth_death(scenario: Scenario) -> BirthDeath:
     missed = changes / (changes + service)
     waits = -np.expm1((np.arange(capacity + 1) + 1.0)[:, None] * np.log1p(-missed))
     costs = scenario.prices
-    prices = np.array([costs.loss, costs.starvation, costs.response, costs.robots / access])
-    return BirthDeath(access, service, prices, changes, shares, summed, waits)
+    of_access = costs.robots / access + costs.delivery
+    prices = np.array([costs.loss, costs.starvation, costs.response, of_access])
+    return BirthDeath(
+        access, service, prices, changes, shares, summed, waits, standing=costs.standing
+    )
 
 
 # --- what a search has met, as a table and a figure show it -------------------------------------

@@ -14,6 +14,7 @@ from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
 from analytic.indexing_queue import control_cost
 from analytic.machinery.refusal import NoAnswerError
+from analytic.page_refresh.formulas import bytes_before_buffer
 from analytic.pipeline import conditions as own
 from analytic.pipeline.approximations import approximation_of, approximation_row, some_approximation
 from analytic.pipeline.dropping_and_replacement import cost_with_labels
@@ -38,14 +39,19 @@ _STALE = "weighted_obsolescence"
 _QUEUE_COSTS = [each for each in QUEUE_FORMULAS if each.function is control_cost]
 
 
-def _without_staleness(scenario: Scenario) -> Scenario:
-    return scenario.with_("costs.staleness", 0.0)
+def _of_queue_alone(scenario: Scenario) -> Scenario:
+    """The scenario without the prices of what becomes of pages."""
+    return scenario.with_({"costs.staleness": 0.0, "costs.byte": 0.0})
 
 
 def _priced_names(scenario: Scenario) -> list[str]:
     """What has a price."""
-    names = type(scenario.prices).model_fields
-    return [name for name in names if getattr(scenario.prices, name)]
+    return [name for name, price in scenario.costs if price]
+
+
+def _of_what_happens(scenario: Scenario) -> bool:
+    """Whether something has a price that depends on what the queue does."""
+    return not {*_priced_names(scenario)} <= {"indexer", "waiting_place"}
 
 
 @dependent
@@ -54,15 +60,15 @@ def _queue_cost_known(scenario: Scenario) -> str | None:
     reason = _against_queue_cost(scenario)
     if reason is None:
         return None
-    dropped = [name for name in _priced_names(scenario) if name != "staleness"]
+    dropped = _priced_names(_of_queue_alone(scenario))
     if _against_queue_cost(scenario.with_("costs.response", 0.0)) is None:
         dropped = ["response"]
     return f"{reason}; drop {' and '.join(f'costs.{name}' for name in dropped)}"
 
 
 def _against_queue_cost(scenario: Scenario) -> str | None:
-    others = _without_staleness(scenario)
-    if not _priced_names(others):
+    others = _of_queue_alone(scenario)
+    if not _of_what_happens(others):
         return None
     if own.copies_leave_together(scenario):
         return no_response_priced(others)
@@ -71,13 +77,13 @@ def _against_queue_cost(scenario: Scenario) -> str | None:
 
 
 def queue_cost(scenario: Scenario) -> float:
-    """The control cost without that of staleness, where the conditions of `COST` hold.
+    """The control cost without that of staleness and bytes, where the conditions of `COST` hold.
 
     It does not depend on which pages are delivered, unless the queue does.
     """
-    others = _without_staleness(scenario)
-    if not _priced_names(others):
-        return 0.0
+    others = _of_queue_alone(scenario)
+    if not _of_what_happens(others):
+        return others.prices.standing
     if own.copies_leave_together(scenario):
         return cost_with_labels(others)
     covering = next(each for each in _QUEUE_COSTS if each.reason_against(others) is None)
@@ -85,24 +91,46 @@ def queue_cost(scenario: Scenario) -> float:
 
 
 def end_to_end_cost(scenario: Scenario) -> float:
-    """The control cost with that of staleness, where the conditions of `COST` hold.
+    """The control cost with those of staleness and bytes, where the conditions of `COST` hold.
 
-    ``staleness × weighted_obsolescence`` and the cost of the queue, avrachenkov2011 (2).
+    ``staleness × weighted_obsolescence``, the price of the bytes, and the cost of the queue,
+    avrachenkov2011 (2).
     """
-    method = present(exact_method(scenario))
-    stale = float(accessed_pages(scenario).weights @ method.rates(scenario))
-    return queue_cost(scenario) + scenario.prices.staleness * stale
+    cost = queue_cost(scenario) + _cost_of_bytes(scenario)
+    if scenario.prices.staleness:
+        rates = present(exact_method(scenario)).rates(scenario)
+        cost += scenario.prices.staleness * float(accessed_pages(scenario).weights @ rates)
+    return cost
+
+
+def _cost_of_bytes(scenario: Scenario) -> float:
+    price = scenario.prices.delivered_byte
+    return price * present(bytes_before_buffer(scenario)) if price else 0.0
+
+
+@dependent
+def _staleness_known(scenario: Scenario) -> str | None:
+    """One of the exact methods covers it, where staleness has a price."""
+    return some_exact_method(scenario) if scenario.prices.staleness else None
+
+
+@dependent
+def _bytes_known(scenario: Scenario) -> str | None:
+    """What its accesses fetch is known, where bytes have a price."""
+    known = not scenario.prices.byte or bytes_before_buffer(scenario) is not None
+    return None if known else "[costs] prices bytes, and how many are fetched is not known"
 
 
 COST = exact_row(
     number="end-to-end cost",
-    quantity="control cost with the price of staleness",
-    latex=r"J_{\mathrm{end}}=J+c_{\mathrm{stale}}\sum_ic_ir_i",
+    quantity="control cost with the price of staleness, or of bytes",
+    latex=r"J_{\mathrm{end}}=J+c_{\mathrm{stale}}\sum_ic_ir_i+c_{\mathrm{byte}}\,b",
     function=end_to_end_cost,
     conditions=(
         *own.PATH,
-        conditions.staleness_priced,
-        some_exact_method,
+        conditions.pages_priced,
+        _staleness_known,
+        _bytes_known,
         _queue_cost_known,
     ),
     evaluate=lambda scenario: [("control_cost", None, end_to_end_cost(scenario))],
@@ -114,19 +142,21 @@ def approximate_cost(scenario: Scenario) -> float:
     """The same with approximate obsolescence rates, where `APPROXIMATE_COST` covers a scenario."""
     row = present(approximation_of(scenario))
     stale = next(value for measure, _, value in row.evaluate(scenario) if measure == _STALE)
-    return queue_cost(scenario) + scenario.prices.staleness * stale
+    cost = queue_cost(scenario) + _cost_of_bytes(scenario)
+    return cost + scenario.prices.staleness * stale
 
 
 APPROXIMATE_COST = approximation_row(
     number="end-to-end cost, approximately",
     quantity="control cost with the price of an approximate staleness",
-    latex=r"J_{\mathrm{end}}\approx J+c_{\mathrm{stale}}\sum_ic_ir_i",
+    latex=r"J_{\mathrm{end}}\approx J+c_{\mathrm{stale}}\sum_ic_ir_i+c_{\mathrm{byte}}\,b",
     function=approximate_cost,
     conditions=(
         *own.PATH,
         conditions.staleness_priced,
         no_exact_method,
         some_approximation,
+        _bytes_known,
         _queue_cost_known,
     ),
     evaluate=lambda scenario: [("control_cost", None, approximate_cost(scenario))],
@@ -134,9 +164,9 @@ APPROXIMATE_COST = approximation_row(
 """The row of the control cost where the staleness has only an approximation."""
 
 
-def prices_staleness(scenario: Scenario) -> bool:
-    """Whether the cost of a scenario goes end to end."""
-    return scenario.buffer is not None and scenario.prices.staleness > 0
+def prices_pages(scenario: Scenario) -> bool:
+    """Whether the cost of a scenario goes end to end: staleness has a price, or bytes."""
+    return scenario.buffer is not None and conditions.pages_priced(scenario) is None
 
 
 def require_prices(scenario: Scenario) -> None:
@@ -158,7 +188,7 @@ def own_criterion(scenario: Scenario) -> tuple[Scenario, str]:
     The file's prices without that of staleness; where there are none, loss and starvation with
     the gamma ``(K + 2) / K`` of talim2001, Table 1.
     """
-    others = _without_staleness(scenario)
+    others = _of_queue_alone(scenario)
     names = _priced_names(others)
     if names:
         return others, f"{' and '.join(names)} alone"
@@ -180,11 +210,11 @@ def cost_of(scenario: Scenario) -> float:
     """
     if scenario.activation is not None and own.some_robot_delivers(scenario) is not None:
         return cost_of_no_robot(scenario)
-    priced = prices_staleness(scenario)
+    priced = prices_pages(scenario)
     reason = (COST if priced else LABELLED_COST).reason_against(scenario)
     if reason is None:
         return end_to_end_cost(scenario) if priced else queue_cost(scenario)
-    if exact_method(scenario) is None:
+    if scenario.prices.staleness and exact_method(scenario) is None:
         reason = f"no exact method covers its obsolescence rates: {nearest_reason(scenario)}"
         others = _against_queue_cost(scenario) if priced else None
         said = [each for each in (others or "").split("; ") if each and each not in reason]
@@ -215,7 +245,8 @@ def cost_of_no_robot(scenario: Scenario) -> float:
         return math.nan
     pages = accessed_pages(scenario)
     stale = float(pages.weights @ (pages.change_rates > 0))
-    return scenario.prices.starvation + scenario.prices.staleness * stale
+    prices = scenario.prices
+    return prices.starvation + prices.standing + prices.staleness * stale
 
 
 def more_than(cost: float | None, best: float | None) -> float | None:

@@ -144,9 +144,8 @@ def optimum_known(scenario: Scenario) -> str | None:
 
 def priced_by_loss_and_starvation(scenario: Scenario) -> str | None:
     """[costs] prices loss and starvation only."""
-    costs = scenario.prices
-    others = costs.obsolescence or costs.response or costs.robots or costs.staleness
-    if others:
+    costs = scenario.costs
+    if any(price for name, price in costs if name not in ("loss", "starvation")):
         return "[costs] prices more than loss and starvation"
     return None if costs.model_fields_set else "there are no [costs]"
 

@@ -219,9 +219,10 @@ class SwitchedQueue:
         """The cost per unit time, the response apart."""
         full = (self.levels.pages == self.levels.capacity).astype(float)
         waiting = np.maximum(self.levels.pages - 1.0, 0.0)
-        level = prices.starvation * (self.levels.pages == 0)
+        level = prices.standing + prices.starvation * (self.levels.pages == 0)
         level = level + prices.obsolescence * self.levels.obsolescence * waiting
-        return self.rewards(level, prices.loss * full, prices.by_class or prices.robots)
+        delivery = prices.delivery + prices.loss * full
+        return self.rewards(level, delivery, prices.by_class or prices.robots)
 
     @cached_property
     def counted(self) -> dict[str, Rewards]:
@@ -417,6 +418,11 @@ class Measures(NamedTuple):
         """Mean active robots of all classes."""
         return float(self.active.sum())
 
+    @property
+    def delivered(self) -> float:
+        """Pages delivered per unit time."""
+        return self.throughput + self.loss_rate + self.obsolescence_rate
+
     def cost(self, costs: Costs) -> float:
         """The cost per unit time, by one price for all robots."""
         terms = (
@@ -425,6 +431,8 @@ class Measures(NamedTuple):
             (costs.obsolescence, self.obsolescence_rate),
             (costs.robots, self.mean_active),
             (costs.response, self.response),
+            (costs.delivery, self.delivered),
+            (costs.standing, 1.0),
         )
         return math.fsum(price * term for price, term in terms if price)
 

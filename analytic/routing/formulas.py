@@ -12,6 +12,7 @@ import numpy as np
 from analytic.index import page_conditions
 from analytic.index.formula import Formula, Statement, Values
 from analytic.index.page_conditions import accessed_pages
+from analytic.index.page_rows import changes_found
 from analytic.machinery.arrival_process import mean_rate
 from analytic.machinery.phase_type import PhaseLaw, as_phase_type, exponential_rate
 from analytic.machinery.transforms import mean_time, transform
@@ -175,8 +176,12 @@ def _bound(scenario: Scenario) -> Values:
 def _page_obsolescence(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
     word = conditions.period_of(accessed)
-    stale = dependent_obsolescence(conditions.accesses(scenario), accessed.change_rates, word)
-    return freshness_measures(scenario, accessed.weights, stale)
+    gaps = conditions.accesses(scenario)
+    stale = dependent_obsolescence(gaps, accessed.change_rates, word)
+    shares = np.bincount(word, minlength=len(stale)) / len(word)
+    rates = shares * mean_rate(np.stack(gap_matrices(gaps)))
+    found = changes_found(scenario, stale)
+    return freshness_measures(scenario, accessed.weights, stale, rates, found)
 
 
 def _bound_of_pages(scenario: Scenario) -> Values:

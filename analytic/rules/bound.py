@@ -1,29 +1,34 @@
-"""The cheapest rule, and the cheapest mixture of rules, that keep a bound on a long-run average.
+"""The cheapest rule, and the cheapest mixture of rules, that keep bounds on long-run averages.
 
-The bound says that a rate, the excess, is 0 or less. It is priced: of all rules that keep it,
-mixtures in long turns included, none costs less than the best one for ``cost + multiplier ×
-excess``, with any multiplier >= 0. That of the edge of the lower convex hull of the points
-(excess, cost) at excess 0 gives the cheapest mixture, of two rules (Lagrange; Altman, Constrained
-Markov Decision Processes, 1999, chapter 4).
+Each bound says that a rate, its excess, is 0 or less. Excesses are priced: of all rules that keep
+the bounds, mixtures in long turns included, none costs less than the best one for ``cost + sum of
+multipliers × excesses``, with any multipliers >= 0. The cheapest mixture is a linear programme of
+one row for each bound, with a column for each rule; the simplex method solves it, and the search
+for the best rule at its multipliers finds the next column (Altman, Constrained Markov Decision
+Processes, 1999, chapter 4; Dantzig and Wolfe, 1960).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from analytic.index.optimum import NoRuleError, Rule
+from analytic.index.optimum import NoOptimumError, NoRuleError, Rule
+from scenarios.arrays import Array, IntArray
+from scenarios.measures import Subject
 
-_MOST = 100
+_MOST = 200
+_TIE = 1e-12
 
 ALIKE = 1e-10
 CHEAPER = 1e-9
 """Costs this close, relatively, are the same, and a mixture must be cheaper by so much."""
 
 COUNTED = {
+    "arrival_rate": "delivered",
     "loss_rate": "loss",
     "loss_probability": "loss",
     "obsolescence_probability": "obsolescence",
@@ -31,11 +36,18 @@ COUNTED = {
     "starvation_probability": "starvation",
     "mean_active_robots": "robots",
     "throughput": "served",
+    "mean_in_system": "level",
+    "idle_indexers": "idle",
+    "level_probability": "at level",
+    "sojourn_time": "level",
 }
 """Measures that may be bounded, and what each counts per unit time."""
 
 SHARES = ("loss_probability", "obsolescence_probability", "success_probability")
 """Those that are shares of the delivered pages."""
+
+_SOJOURNS = {"all": "delivered", "accepted": "entered"}
+"""Pages whose mean sojourn time is the pages in the system per page: Little's law."""
 
 
 class Counts(Protocol):
@@ -58,20 +70,36 @@ class Bound(NamedTuple):
     above : bool
         Whether the measure must be at least the value, and not at most.
     value : float
+    subject : int, str or None
+        A level, or a class of pages.
     """
 
     measure: str
     above: bool
     value: float
+    subject: Subject = None
 
     def __str__(self) -> str:
         """As the user writes it."""
-        return f"{self.measure} {'>=' if self.above else '<='} {self.value!r}"
+        return f"{self.name} {'>=' if self.above else '<='} {self.value!r}"
+
+    @property
+    def name(self) -> str:
+        """The measure, with its subject where it has one."""
+        return self.measure if self.subject is None else f"{self.measure} {self.subject}"
 
     @property
     def rate(self) -> str:
-        """What the measure counts: loss, obsolescence, starvation, robots, or served."""
-        return COUNTED[self.measure]
+        """What the measure counts: loss, obsolescence, served, level, …, or "at level 3"."""
+        counted = COUNTED[self.measure]
+        return f"{counted} {self.subject}" if counted == "at level" else counted
+
+    @property
+    def per(self) -> str:
+        """What it is counted per: time, delivered, or entered."""
+        if self.measure == "sojourn_time":
+            return _SOJOURNS[str(self.subject)]
+        return "delivered" if self.is_share else "time"
 
     @property
     def is_share(self) -> bool:
@@ -99,36 +127,77 @@ class Bound(NamedTuple):
         return np.where(kept, 0.0, -over if self.above else over)
 
 
+def require_quotient(bound: Bound) -> None:
+    """Refuse what is no quotient of two rates, which could not be mixed.
+
+    Raises
+    ------
+    NoOptimumError
+    """
+    if bound.measure == "sojourn_time":
+        if bound.subject not in _SOJOURNS:
+            raise NoOptimumError("a bound on sojourn_time is of all, or of accepted pages")
+    elif not isinstance(bound.subject, int if bound.measure == "level_probability" else type(None)):
+        allowed = "level_probability goes with a level, no other measure with a subject"
+        raise NoOptimumError(f"{bound.name}: {allowed}")
+
+
+def in_words(bounds: Sequence[Bound]) -> str:
+    """All of them, as the user writes them."""
+    return " and ".join(map(str, bounds))
+
+
+def level_counts(rate: str, levels: IntArray) -> Array | None:
+    """What is counted per unit time with each number of pages; None of what is not of levels."""
+    if rate == "level":
+        return levels.astype(float)
+    if rate in ("starvation", "idle"):  # of one indexer
+        return (levels == 0).astype(float)
+    if rate.startswith("at level "):
+        return (levels == int(rate.rpartition(" ")[2])).astype(float)
+    return None
+
+
 class Point(NamedTuple, Generic[Rule]):
-    """A rule, its cost per unit time, its excess, and the measure that is bounded."""
+    """A rule, its cost per unit time, and for each bound its excess, and the measure."""
 
     rule: Rule
     cost: float
-    excess: float
-    value: float
+    excess: tuple[float, ...]
+    values: tuple[float, ...]
 
-    def priced(self, multiplier: float) -> float:
-        """Cost and price of the excess."""
-        return self.cost + multiplier * self.excess
+    @property
+    def keeps(self) -> bool:
+        """Whether it keeps every bound."""
+        return all(each <= 0 for each in self.excess)
 
+    @property
+    def beyond(self) -> float:
+        """By how much it breaks the bounds, all together."""
+        return math.fsum(each for each in self.excess if each > 0)
 
-Edge = tuple[Point[Rule], Point[Rule]]
-"""Two rules that take turns: the first keeps the bound, the second breaks it."""
+    def priced(self, multipliers: Sequence[float] | Array, of_cost: float = 1.0) -> float:
+        """Cost and prices of the excesses."""
+        return of_cost * self.cost + math.fsum(
+            price * each for price, each in zip(multipliers, self.excess, strict=True)
+        )
 
 
 class Rules(Protocol[Rule]):
-    """Rules of one kind beside a bound."""
+    """Rules of one kind beside bounds."""
 
-    def cheapest(self, multiplier: float) -> tuple[Point[Rule], float]:
-        """The best rule for cost and price of the excess, and a bound below that of every one."""
+    def cheapest(self, multipliers: Array, of_cost: float = 1.0) -> tuple[Point[Rule], float]:
+        """The best rule for cost and prices of the excesses, and a bound below every one."""
 
-    def nearest(self) -> Point[Rule]:
-        """A rule that keeps the bound; where none does, the one that comes nearest."""
+    def nearest(self, last: Point[Rule]) -> Point[Rule]:
+        """Of rules that do not keep the bounds the one that comes nearest; at last this was met."""
 
-    def single(self, edge: Edge[Rule], /) -> tuple[Point[Rule], bool | None]:
-        """The cheapest known that keeps the bound, and whether no other is cheaper.
+    def single(
+        self, mixture: Sequence[Point[Rule]], multipliers: Array, /
+    ) -> tuple[Point[Rule] | None, bool | None]:
+        """The cheapest known that keeps the bounds, and whether no other is cheaper.
 
-        From those of the cheapest mixture: the same twice where the best rule keeps the bound.
+        From the rules of the cheapest mixture, and its multipliers.
         """
 
 
@@ -138,35 +207,30 @@ class Found(NamedTuple, Generic[Rule]):
     Attributes
     ----------
     single : Point
-        The cheapest rule known that keeps the bound.
+        The cheapest rule known that keeps the bounds.
     proved : bool or None
         Whether no other single one is cheaper; None where it is not said.
     free_cost : float
-        Of the best rule without the bound.
-    edge : (Point, Point)
-        The rules of the cheapest mixture; the same twice where one does.
+        Of the best rule without the bounds.
+    mixture : tuple of Point
+        The rules of the cheapest mixture; those that keep the bounds first.
+    shares : tuple of float
+        Of the time that each of them gets.
     lower : float
-        No rule that keeps the bound costs less, nor any mixture.
+        No rule that keeps the bounds costs less, nor any mixture.
     """
 
     single: Point[Rule]
     proved: bool | None
     free_cost: float
-    edge: Edge[Rule]
+    mixture: tuple[Point[Rule], ...]
+    shares: tuple[float, ...]
     lower: float
-
-    @property
-    def share(self) -> float:
-        """Of the time that the first rule of the mixture gets, which then meets the bound."""
-        inside, outside = self.edge
-        width = outside.excess - inside.excess
-        return outside.excess / width if width > 0 else 1.0
 
     @property
     def mixed_cost(self) -> float:
         """Cost per unit time of the mixture."""
-        inside, outside = self.edge
-        return self.share * inside.cost + (1.0 - self.share) * outside.cost
+        return _cost_of(self.mixture, self.shares)
 
     @property
     def is_mixed(self) -> bool:
@@ -174,15 +238,22 @@ class Found(NamedTuple, Generic[Rule]):
         return self.mixed_cost < self.single.cost * (1 - CHEAPER) - 1e-12
 
 
+def _cost_of(mixture: Sequence[Point[Rule]], shares: Sequence[float]) -> float:
+    return math.fsum(share * each.cost for share, each in zip(shares, mixture, strict=True))
+
+
 def cheapest_within(
-    rules: Rules[Rule], bound: Bound, words: Callable[[Rule], str], rounding: float = ALIKE
+    rules: Rules[Rule],
+    bounds: Sequence[Bound],
+    words: Callable[[Rule], str],
+    rounding: float = ALIKE,
 ) -> Found[Rule]:
-    """The cheapest rule that keeps a bound, and the cheapest mixture.
+    """The cheapest rule that keeps some bounds, and the cheapest mixture.
 
     Parameters
     ----------
     rules : Rules
-    bound : Bound
+    bounds : sequence of Bound
     words : callable
         From a rule to its words, for a refusal.
     rounding : float
@@ -191,90 +262,211 @@ def cheapest_within(
     Raises
     ------
     NoRuleError
-        If no rule keeps it.
+        If no rule keeps them.
     """
     lower = -math.inf
 
-    def best(multiplier: float) -> Point[Rule]:
+    def best(multipliers: Array, of_cost: float) -> Point[Rule]:
         nonlocal lower
-        point, below = rules.cheapest(multiplier)
-        lower = max(lower, below)
+        point, below = rules.cheapest(multipliers, of_cost)
+        if of_cost:
+            lower = max(lower, below)
         return point
 
-    inside = outside = best(0.0)
-    free_cost = outside.cost
-    if outside.excess > 0:
-        inside = rules.nearest()
-        if inside.excess > 0:
-            has = f"{words(inside.rule)} has {inside.value:.6g}"
-            raise NoRuleError(f"no rule of this kind keeps {bound}; the nearest, {has}")
-        inside, outside = _edge_of_hull(inside, outside, best, rounding)
-    single, proved = rules.single((inside, outside))
+    first = best(np.zeros(len(bounds)), 1.0)
+    solution = _Programme(best, first, rounding).solved()
+    if solution.last is not None:
+        nearest = rules.nearest(solution.last)
+        values = ", ".join(f"{each:.6g}" for each in nearest.values)
+        has = f"the nearest, {words(nearest.rule)} has {values}"
+        raise NoRuleError(f"no rule of this kind keeps {in_words(bounds)}; {has}")
+    mixture, shares = solution.mixture, solution.shares
+    single, proved = rules.single(mixture, solution.multipliers)
+    if single is None:
+        turns = _turns([words(each.rule) for each in mixture], shares)
+        raise NoRuleError(
+            f"no single rule was found that keeps {in_words(bounds)}; on average they are kept by "
+            f"{turns}: cost {_cost_of(mixture, shares):.6g}"
+        )
     lower = max(min(lower, single.cost), 0.0)
     if proved is False:
         proved = single.cost <= lower * (1 + CHEAPER)
-    return Found(single, proved, free_cost, (inside, outside), lower)
+    return Found(single, proved, first.cost, mixture, shares, lower)
 
 
-def _edge_of_hull(
-    inside: Point[Rule],
-    outside: Point[Rule],
-    best: Callable[[float], Point[Rule]],
-    rounding: float,
-) -> Edge[Rule]:
-    """The ends of the edge of the lower convex hull at excess 0.
+class _Mixture(NamedTuple, Generic[Rule]):
+    """The solution of a programme.
 
-    From a rule that keeps the bound and the cheapest of all, which breaks it.
+    Attributes
+    ----------
+    mixture, shares
+        As of `Found`.
+    multipliers : ndarray, shape (bounds,)
+    last : Point or None
+        Where no mixture keeps the bounds, the last rule that was tried.
     """
-    for _ in range(_MOST):
-        multiplier = (inside.cost - outside.cost) / (outside.excess - inside.excess)
-        if multiplier <= 0:  # by rounding only: nothing is cheaper than without the bound
-            break
-        point = best(multiplier)
-        if point.priced(multiplier) >= inside.priced(multiplier) - rounding * abs(inside.cost):
-            break
-        if point.excess <= 0:
-            inside = point
+
+    mixture: tuple[Point[Rule], ...]
+    shares: tuple[float, ...]
+    multipliers: Array
+    last: Point[Rule] | None = None
+
+
+class _Column(NamedTuple, Generic[Rule]):
+    """A column of the programme: a rule, what a bound leaves over, or what is still too much."""
+
+    entries: Array
+    point: Point[Rule] | None = None
+    too_much: bool = False
+
+
+class _Programme(Generic[Rule]):
+    """The linear programme of the cheapest mixture, by the simplex method with its columns found.
+
+    Rows are the bounds, and that the shares sum to 1. What the first rule breaks them by is a
+    column of its own until the bounds are kept.
+
+    Parameters
+    ----------
+    best : callable
+        From multipliers and the weight of the cost to the best rule.
+    first : Point
+        The best one without bounds.
+    rounding : float
+        Costs this close, relatively, are the same.
+    """
+
+    def __init__(
+        self, best: Callable[[Array, float], Point[Rule]], first: Point[Rule], rounding: float
+    ) -> None:
+        self._best = best
+        self._first = first
+        self._rounding = rounding
+        self._size = len(first.excess)
+        units = np.eye(self._size + 1)
+        self._slacks: list[_Column[Rule]] = [_Column(each) for each in units[:-1]]
+        self._basis: list[_Column[Rule]] = [self._column(first), *self._slacks]
+        over = np.maximum(first.excess, 0.0)
+        if over.any():
+            worst = int(np.argmax(over))
+            self._basis[1 + worst] = _Column(np.append(-over, 0.0), too_much=True)
+
+    def _column(self, point: Point[Rule]) -> _Column[Rule]:
+        return _Column(np.array([*point.excess, 1.0]), point)
+
+    def solved(self) -> _Mixture[Rule]:
+        """The cheapest mixture; or that none keeps the bounds."""
+        if self._breaks:
+            last = self._improved(0.0)
+            if self._breaks:
+                return _Mixture((), (), np.zeros(self._size), last or self._first)
+        self._improved(1.0)
+        shares = zip(self._basis, self._shares().tolist(), strict=True)
+        used = [(each.point, share) for each, share in shares if each.point and share > _TIE]
+        used.sort(key=lambda each: not each[0].keeps)
+        mixture, of_each = zip(*used, strict=True)
+        return _Mixture(mixture, of_each, self._multipliers(1.0))
+
+    @property
+    def _breaks(self) -> bool:
+        """Whether the bounds are still broken."""
+        return any(each.too_much for each in self._basis)
+
+    def _matrix(self) -> Array:
+        return np.column_stack([each.entries for each in self._basis])
+
+    def _shares(self) -> Array:
+        return np.linalg.solve(self._matrix(), np.eye(self._size + 1)[-1])
+
+    def _prices(self, of_cost: float) -> Array:
+        """Dual values of the rows, at the cost, or at what is too much."""
+        if of_cost:
+            paid = [each.point.cost if each.point else 0.0 for each in self._basis]
         else:
-            outside = point
-    return inside, outside
+            paid = [float(each.too_much) for each in self._basis]
+        return np.linalg.solve(self._matrix().T, paid)
+
+    def _multipliers(self, of_cost: float) -> Array:
+        return np.maximum(-self._prices(of_cost)[:-1], 0.0)
+
+    def _improved(self, of_cost: float) -> Point[Rule] | None:
+        """Pivot until no rule lowers the cost, or, at no weight of the cost, none is too much."""
+        point = None
+        for _ in range(_MOST):
+            *rows, value = self._prices(of_cost).tolist()
+            scale = max(abs(value), 1e-300)
+            most = max(rows, default=0.0)
+            if most > self._rounding * max(map(abs, rows)):
+                entering = self._slacks[rows.index(most)]
+            else:
+                multipliers = np.maximum(-np.array(rows), 0.0)
+                point = self._best(multipliers, of_cost)
+                if point.priced(multipliers, of_cost) >= value - self._rounding * scale:
+                    break
+                entering = self._column(point)
+            if not self._entered(entering) or (not of_cost and not self._breaks):
+                break
+        return point
+
+    def _entered(self, column: _Column[Rule]) -> bool:
+        """Whether a column could take the place of the one that is used up first."""
+        shares = np.maximum(self._shares(), 0.0)
+        rates = np.linalg.solve(self._matrix(), column.entries)
+        falls = rates > _TIE * np.abs(rates).max()
+        if not falls.any():
+            return False
+        steps = np.where(falls, shares / np.where(falls, rates, 1.0), np.inf)
+        least = steps.min()
+        tied = np.flatnonzero(steps <= least + _TIE)
+        leaving = next((n for n in tied if self._basis[n].too_much), int(np.argmin(steps)))
+        self._basis[leaving] = column
+        return True
 
 
 # --- in words ------------------------------------------------------------------------------------
 
 
 def notes_of(
-    found: Found[Rule], bound: Bound, words: Callable[[Rule], str], kept: str | None = None
+    found: Found[Rule],
+    bounds: Sequence[Bound],
+    words: Callable[[Rule], str],
+    kept: str | None = None,
 ) -> tuple[str, ...]:
-    """What was found, in words; `kept` says how many rules keep the bound where all were tried."""
+    """What was found, in words; `kept` says how many rules keep the bounds where all were tried."""
     single = found.single
-    price = _price_of_bound(single.cost, found.free_cost)
-    less = "no rule of this kind that keeps it, and no mixture, costs less than"
-    below = f"{less} {found.lower:.10g}"
-    notes = [f"{bound.measure} = {single.value:.6g}", *((kept, price) if kept else (price, below))]
+    few = len(bounds) == 1
+    price = _price_of_bounds(single.cost, found.free_cost, "the bound" if few else "the bounds")
+    less = f"no rule of this kind that keeps {'it' if few else 'them'}, and no mixture, costs less"
+    below = f"{less} than {found.lower:.10g}"
+    values = zip(bounds, single.values, strict=True)
+    has = ", ".join(f"{bound.name} = {value:.6g}" for bound, value in values)
+    notes = [has, *((kept, price) if kept else (price, below))]
     if found.proved is False:
         notes.append(
             "best single rule met on the way from those of the mixture, one decision after the "
             "other; not proved"
         )
     if found.is_mixed:
-        first, second = (words(each.rule) for each in found.edge)
-        notes.append(_in_turns(first, second, found.share, found.mixed_cost, single.cost))
+        turns = _turns([words(each.rule) for each in found.mixture], found.shares)
+        less = f"cheaper by {100 * (1 - found.mixed_cost / single.cost):.3g} %"
+        within = f"within the bound{'' if few else 's'} on average"
+        notes.append(f"{less}, and {within}: {turns}, in long turns: cost {found.mixed_cost:.6g}")
     return tuple(notes)
 
 
-def _price_of_bound(cost: float, free: float) -> str:
+def _price_of_bounds(cost: float, free: float, those: str) -> str:
+    few = those == "the bound"
+    costs, keeps = ("costs", "it") if few else ("cost", "them")
     if cost <= free + 1e-9 * abs(free):
-        return "the bound costs nothing: the best rule of this kind keeps it"
+        return f"{those} {costs} nothing: the best rule of this kind keeps {keeps}"
+    they = "it costs" if few else "they cost"
     if free == 0:
-        return f"without the bound the cost is 0; it costs {cost:.6g} more"
-    return f"without the bound: cost {free:.6g}; it costs {100 * (cost / free - 1):.3g} % more"
+        return f"without {those} the cost is 0; {they} {cost:.6g} more"
+    return f"without {those}: cost {free:.6g}; {they} {100 * (cost / free - 1):.3g} % more"
 
 
-def _in_turns(first: str, second: str, share: float, cost: float, best: float) -> str:
-    """A mixture of two rules in words, beside the best single one."""
-    less = 100 * (1 - cost / best)
-    return (
-        f"cheaper by {less:.3g} %, and within the bound on average: {first} for "
-        f"{100 * share:.6g} % of the time, {second} for the rest, in long turns: cost {cost:.6g}"
-    )
+def _turns(rules: Sequence[str], shares: Sequence[float]) -> str:
+    """Rules that take turns, in words: how much of the time each of them gets."""
+    *most, last = rules
+    said = [f"{one} for {100 * share:.6g} %" for one, share in zip(most, shares, strict=False)]
+    return f"{', '.join(said)} of the time, {last} for the rest"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -31,6 +31,7 @@ from analytic.robot_control.switching import SwitchingSearch
 from analytic.rules.bound import Bound, cheapest_within, notes_of
 from analytic.rules.fixed import best_fixed_number, static_optimum
 from analytic.rules.of_process import BoundedProcess, Rate
+from analytic.rules.targets import rewards_of
 from scenarios import Scenario
 from scenarios.arrays import Array, IntArray
 from scenarios.choices import NO_CLASS
@@ -228,8 +229,10 @@ def _best_fixed(scenario: Scenario) -> tuple[str, float] | None:
     return f"robots = {decided}", best.cost
 
 
-def bounded_choices(scenario: Scenario, bound: Bound) -> tuple[ChoiceSearch, BoundedProcess]:
-    """The best rule without a bound, and the decision process with it.
+def bounded_choices(
+    scenario: Scenario, bounds: Sequence[Bound]
+) -> tuple[ChoiceSearch, BoundedProcess]:
+    """The best rule without bounds, and the decision process with them.
 
     Raises
     ------
@@ -238,18 +241,20 @@ def bounded_choices(scenario: Scenario, bound: Bound) -> tuple[ChoiceSearch, Bou
     """
     search = best_choices_of(scenario)
     queue = search.queue
-    total = queue.rewards(delivery=1.0) if bound.is_share else queue.rewards(level=1.0)
     process = queue.process(queue.costs(prices_in(scenario)))
     at_once = np.zeros(len(process.option_costs))
-    counted = queue.counted[bound.rate]
-    priced, whole = (Rate(queue.by_state(queue.earned(each)), at_once) for each in (counted, total))
+    counted, total = zip(*(rewards_of(each, queue) for each in bounds), strict=True)
+    priced, whole = (
+        [Rate(queue.by_state(queue.earned(each)), at_once) for each in some]
+        for some in (counted, total)
+    )
     # where the search begins some robot is switched on wherever one rests
-    return search, BoundedProcess(process, bound, priced, whole, process.first[1:] - 1)
+    return search, BoundedProcess(process, bounds, priced, whole, process.first[1:] - 1)
 
 
-def choices_within(scenario: Scenario, bound: Bound) -> Optimum:
-    """The best rule that switches on robots of several classes and keeps a bound."""
-    search, rules = bounded_choices(scenario, bound)
+def choices_within(scenario: Scenario, bounds: Sequence[Bound]) -> Optimum:
+    """The best rule that switches on robots of several classes and keeps some bounds."""
+    search, rules = bounded_choices(scenario, bounds)
 
     def rule(policy: IntArray) -> ChoiceSearch:
         return replace(search, policy=policy)
@@ -257,13 +262,13 @@ def choices_within(scenario: Scenario, bound: Bound) -> Optimum:
     def words(policy: IntArray) -> str:
         return f"choices = {rule(policy).decision}"
 
-    found = cheapest_within(rules, bound, words)
+    found = cheapest_within(rules, bounds, words)
     single = replace(rule(found.single.rule), cost=found.single.cost, lower_bound=found.lower)
     active, _, occasions = replace(single, fixed=None).notes()
 
     def beside(policy: IntArray) -> str:
         return rule(policy).beside(single)
 
-    notes = (active, *notes_of(found, bound, beside), occasions)
+    notes = (active, *notes_of(found, bounds, beside), occasions)
     gap = 0.0 if found.proved else None
     return replace(single.optimum(), notes=notes, proved=found.proved, gap=gap)

@@ -531,22 +531,30 @@ def _neighbours(counts: Counts, most: Counts) -> Iterator[Counts]:
 # --- beside a bound ------------------------------------------------------------------------------
 
 
-def fixed_within(scenario: Scenario, bound: Bound) -> Optimum:
-    """The best fixed robots that keep a bound."""
+def fixed_within(scenario: Scenario, bounds: Sequence[Bound]) -> Optimum:
+    """The best fixed robots that keep some bounds."""
     if (kinds := kinds_of_robots(scenario)) and len(kinds) > 1:
-        return _best_set_within(scenario, kinds, bound)
+        return _best_set_within(scenario, kinds, bounds)
     search = best_fixed_number(scenario)
     numbers = range(len(search.costs))
 
     def costs_of(one: Scenario) -> Array:
         return all_costs(one, numbers, CONSTANT)
 
-    compared = compare(scenario, search.costs, costs_of, bound, lambda rule: f"robots = {rule}")
+    def rule_of(rule: int) -> dict[str, Any]:
+        return {"static": rule}
+
+    def words(rule: int) -> str:
+        return f"robots = {rule}"
+
+    compared = compare(scenario, search.costs, costs_of, rule_of, bounds, words)
     return _static_answer(replace(search, costs=compared.rules.kept), compared)
 
 
-def _best_set_within(scenario: Scenario, kinds: list[list[int]], bound: Bound) -> Optimum:
-    """The best numbers by class, or set of robots that differ, of all that keep a bound."""
+def _best_set_within(
+    scenario: Scenario, kinds: list[list[int]], bounds: Sequence[Bound]
+) -> Optimum:
+    """The best numbers by class, or set of robots that differ, of all that keep some bounds."""
     robots = scenario.robots
     sets = all_sets(scenario, kinds, _MOST_BOUNDED)
     classes = class_sizes(robots) if robots is not None and robots.classes is not None else ()
@@ -554,11 +562,15 @@ def _best_set_within(scenario: Scenario, kinds: list[list[int]], bound: Bound) -
     def costs_of(one: Scenario) -> Array:
         return costs_of_all_sets(one, sets, kinds)
 
+    def rule_of(rule: int) -> dict[str, Any]:
+        given: dict[str, Any] = changes_of(decision_of_set(sets[rule], classes))["activation"]
+        return given
+
     def words(rule: int) -> str:
         ((name, entries),) = decision_of_set(sets[rule], classes).items()
         return f"{name} = {entries}"
 
-    compared = compare(scenario, costs_of(scenario), costs_of, bound, words)
+    compared = compare(scenario, costs_of(scenario), costs_of, rule_of, bounds, words)
     sizes = np.array([len(each) for each in sets])
     best = [first_cheapest(compared.rules.kept, sizes == size) for size in range(sizes.max() + 1)]
     kept = [float(compared.rules.kept[rule]) for rule in best]

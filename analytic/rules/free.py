@@ -11,7 +11,7 @@ from analytic.index import conditions
 from analytic.index.optimum import Best, NoOptimumError, Optimum, require
 from analytic.indexing_queue.measures import size_of
 from analytic.machinery.transforms import mean_time
-from analytic.rules.bound import Bound, cheapest_within, notes_of
+from analytic.rules.bound import Bound, cheapest_within, level_counts, notes_of
 from analytic.rules.free_process import (
     AS_GOOD,
     FreeRule,
@@ -132,7 +132,7 @@ _PRICES = ("loss", "obsolescence", "starvation", "robots")
 def rates_of(scenario: Scenario, numbers: Sequence[int]) -> dict[str, Rate]:
     """What is counted per unit time in each state with each number of robots, by its name.
 
-    Also "time", of which one unit passes per unit time, and "delivered".
+    Also "time", of which one unit passes per unit time, "delivered" and "entered".
     """
     every: dict[str, Rate] = {}
     for price in _PRICES:
@@ -147,13 +147,14 @@ def rates_of(scenario: Scenario, numbers: Sequence[int]) -> dict[str, Rate]:
     every["served"] = nothing.plus(1.0 / mean_time(conditions.service_law(scenario)), busy)
     ended = every["loss"].plus(1.0, every["obsolescence"])
     every["delivered"] = ended.plus(1.0, every["served"])
+    every["entered"] = every["delivered"].plus(-1.0, every["loss"])
     return every
 
 
 def bounded_free(
-    scenario: Scenario, numbers: Sequence[int], bound: Bound
+    scenario: Scenario, numbers: Sequence[int], bounds: Sequence[Bound]
 ) -> tuple[QueueProcess, BoundedProcess]:
-    """The queue as a decision process of level and phases, with a bound.
+    """The queue as a decision process of level and phases, with bounds.
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ def bounded_free(
         Its [activation] is ignored.
     numbers : sequence of int
         Numbers of robots that may be active, increasing.
-    bound : Bound
+    bounds : sequence of Bound
 
     Raises
     ------
@@ -175,19 +176,28 @@ def bounded_free(
     """
     queue = queue_process(scenario, numbers)
     rates = rates_of(scenario, numbers)
-    total = rates["delivered" if bound.is_share else "time"]
-    return queue, BoundedProcess(queue.process, bound, rates[bound.rate], total)
+    levels = np.repeat(np.arange(queue.top + 1), queue.sizes)
+
+    def counted(bound: Bound) -> Rate:
+        at_levels = level_counts(bound.rate, levels)
+        if at_levels is None or bound.rate in rates:
+            return rates[bound.rate]
+        return Rate(at_levels, np.zeros(len(queue.process.option_costs)))
+
+    of_each = [counted(bound) for bound in bounds]
+    totals = [rates[bound.per] for bound in bounds]
+    return queue, BoundedProcess(queue.process, bounds, of_each, totals)
 
 
-def free_within(scenario: Scenario, bound: Bound) -> Optimum:
-    """The best rule of level and phases that keeps a bound."""
+def free_within(scenario: Scenario, bounds: Sequence[Bound]) -> Optimum:
+    """The best rule of level and phases that keeps some bounds."""
     numbers = allowed_numbers(scenario)
     require([unwritten], scenario)
-    queue, rules = bounded_free(scenario, numbers, bound)
+    queue, rules = bounded_free(scenario, numbers, bounds)
 
     def words(policy: IntArray) -> str:
         return f"free = {[level.tolist() for level in queue.rule(policy)]}"
 
-    found = cheapest_within(rules, bound, words)
+    found = cheapest_within(rules, bounds, words)
     best = Best(queue.rule(found.single.rule), found.single.cost, found.lower)
-    return _optimum(best, [], notes_of(found, bound, words), found.proved)
+    return _optimum(best, [], notes_of(found, bounds, words), found.proved)

@@ -128,6 +128,11 @@ class QueueProcess:
     phases: int
     top: int
 
+    @property
+    def sizes(self) -> list[int]:
+        """States of each level."""
+        return [self.order, *[self.order * self.phases] * self.top]
+
     def rule(self, policy: IntArray) -> FreeRule:
         """Robots by level, shape (arrival phases, service phases); at level 0 one service phase."""
         count = len(self.numbers)
@@ -138,8 +143,7 @@ class QueueProcess:
     def cost_of_levels(self, robots: Sequence[int]) -> float:
         """Cost per unit time of numbers of robots by level; NaN where it depends on the start."""
         place = {number: index for index, number in enumerate(self.numbers)}
-        sizes = [self.order, *[self.order * self.phases] * self.top]
-        chosen = np.repeat([place[number] for number in robots], sizes)
+        chosen = np.repeat([place[number] for number in robots], self.sizes)
         try:
             return evaluate(self.process, self.process.first[:-1] + chosen).gain
         except ValueError:

@@ -222,8 +222,8 @@ def _by_descent(process: QueueProcess, starts: Sequence[Policy]) -> LevelRule:
     return LevelRule(robots, least, False)
 
 
-def levels_within(scenario: Scenario, bound: Bound) -> Optimum:
-    """The best numbers of robots by level that keep a bound."""
+def levels_within(scenario: Scenario, bounds: Sequence[Bound]) -> Optimum:
+    """The best numbers of robots by level that keep some bounds."""
     numbers = allowed_numbers(scenario)
     levels = top_level(scenario) + 1
     if (rules := ANY_ORDER.members(len(numbers), levels)) > _MOST_BOUNDED:
@@ -239,13 +239,21 @@ def levels_within(scenario: Scenario, bound: Bound) -> Optimum:
         return [int(each) for each in by_level]
 
     costs = costs_of(scenario)
-    compared = compare(scenario, costs, costs_of, bound, lambda rule: f"levels = {robots(rule)}")
+
+    def rule_of(rule: int) -> dict[str, Any]:
+        return {"levels": robots(rule)}
+
+    def words(rule: int) -> str:
+        return f"levels = {robots(rule)}"
+
+    compared = compare(scenario, costs, costs_of, rule_of, bounds, words)
     best = first_cheapest(compared.rules.kept, compared.rules.keeps)
     decided = robots(best)
     shown = [("numbers by level", tuple(decided))]
     if compared.found.is_mixed:
-        named = zip(("mixed, within the bound", "mixed, beyond it"), compared.found.edge)  # noqa: B905  # two and two
-        shown += [(name, tuple(robots(each.rule))) for name, each in named]
+        for each in compared.found.mixture:
+            name = "mixed, within the bound" if each.keeps else "mixed, beyond it"
+            shown.append((name, tuple(robots(each.rule))))
     return Optimum(
         target="levels",
         cost=float(costs[best]),

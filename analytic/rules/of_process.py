@@ -1,9 +1,9 @@
-"""The policies of a decision process beside a bound."""
+"""The policies of a decision process beside bounds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import product
@@ -13,7 +13,7 @@ import numpy as np
 
 from analytic.machinery.decision_process import DecisionProcess, policy_iteration
 from analytic.machinery.markov import closed_classes, stationary_sparse
-from analytic.rules.bound import ALIKE, Bound, Edge, Point
+from analytic.rules.bound import ALIKE, Bound, Point
 from scenarios.arrays import Array, IntArray
 
 _FEW = 2000
@@ -35,44 +35,53 @@ class Rate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BoundedProcess:
-    """A decision process with a bound.
+    """A decision process with bounds.
 
     Attributes
     ----------
     process : DecisionProcess
         With the prices.
-    bound : Bound
-    counted, total : Rate
-        The measure is their quotient in the long run.
+    bounds : sequence of Bound
+    counted, total : sequence of Rate
+        Each measure is their quotient in the long run.
     start : ndarray of int, optional
         A policy from which to search.
     """
 
     process: DecisionProcess
-    bound: Bound
-    counted: Rate
-    total: Rate
+    bounds: Sequence[Bound]
+    counted: Sequence[Rate]
+    total: Sequence[Rate]
     start: IntArray | None = None
     _tried: dict[bytes, Policy | None] = field(default_factory=dict)
 
-    def cheapest(self, multiplier: float) -> tuple[Policy, float]:
-        """The best policy for cost and price of the excess, and a bound below every one."""
-        return self._optimum(self._cost.plus(multiplier, self._excess))
+    def cheapest(self, multipliers: Array, of_cost: float = 1.0) -> tuple[Policy, float]:
+        """The best policy for cost and prices of the excesses, and a bound below every one."""
+        paid = self._cost.plus(of_cost - 1.0, self._cost)
+        every = zip(self.bounds, self.counted, self.total, multipliers, strict=True)
+        for bound, counted, total, multiplier in every:
+            paid = paid.plus(float(multiplier), bound.excess_rate(counted, total))
+        process = replace(self.process, costs=paid.states, option_costs=paid.options)
+        solution = policy_iteration(process, self.start)
+        point = self._at(solution.policy)
+        assert point is not None  # policy iteration ends with one closed class
+        return point, solution.lower
 
-    def nearest(self) -> Policy:
-        """The policy with the least excess."""
-        return self._optimum(self._excess)[0]
+    def nearest(self, last: Policy) -> Policy:
+        """The policy that was met last, where no mixture keeps the bounds."""
+        return last
 
-    def single(self, edge: Edge[IntArray], /) -> tuple[Policy, bool | None]:
-        """The cheapest policy that keeps the bound: of all where they are few, else near these."""
-        inside, outside = edge
-        if inside is outside:
-            return inside, True
+    def single(
+        self, mixture: Sequence[Policy], multipliers: Array, /
+    ) -> tuple[Policy | None, bool | None]:
+        """The cheapest policy that keeps the bounds: of all where few, else near these."""
+        best = min((each for each in mixture if each.keeps), key=_cost_of, default=None)
+        if len(mixture) == 1:
+            return best, True
         first = self.process.first
         numbers = np.diff(first)
         if np.log(numbers).sum() > math.log(_FEW):
-            return self._nearby(inside, outside), False
-        best = inside
+            return self._nearby(mixture, multipliers, best), False
         for each in product(*map(range, numbers.tolist())):
             best = _cheaper(self._point(first[:-1] + np.array(each)), best)
         return best, True
@@ -81,31 +90,18 @@ class BoundedProcess:
     def _cost(self) -> Rate:
         return Rate(self.process.costs, self.process.option_costs)
 
-    @property
-    def _excess(self) -> Rate:
-        return self.bound.excess_rate(self.counted, self.total)
+    def _nearby(
+        self, mixture: Sequence[Policy], multipliers: Array, best: Policy | None
+    ) -> Policy | None:
+        """The cheapest policy met on the way from those of the mixture, a decision at a time.
 
-    def _optimum(self, paid: Rate) -> tuple[Policy, float]:
-        """The best policy where this is what it costs, and a bound below every one."""
-        process = replace(self.process, costs=paid.states, option_costs=paid.options)
-        solution = policy_iteration(process, self.start)
-        point = self._at(solution.policy)
-        assert point is not None  # policy iteration ends with one closed class
-        return point, solution.lower
-
-    def _nearby(self, inside: Policy, outside: Policy) -> Policy:
-        """The cheapest policy met on the way from those of the edge, a decision at a time.
-
-        First from where cost and price of the excess are least: no policy that keeps the bound
-        costs less than these two together. Those of the edge have them least of all.
+        First from where cost and prices of the excesses are least: no policy that keeps the bounds
+        costs less than these together. Those of the mixture have them least of all.
         """
-        width = outside.excess - inside.excess
-        multiplier = max((inside.cost - outside.cost) / width, 0.0) if width > 0 else 0.0
-        best = inside
-        waiting = [(each.priced(multiplier), n, each) for n, each in enumerate((inside, outside))]
+        waiting = [(each.priced(multipliers), n, each) for n, each in enumerate(mixture)]
         while waiting and len(self._tried) < _FEW:
             value, _, point = heappop(waiting)
-            if value >= best.cost:
+            if best is not None and value >= best.cost:
                 break
             for policy in _changes(point.rule, self.process.first):
                 if policy.tobytes() in self._tried:
@@ -114,8 +110,9 @@ class BoundedProcess:
                     break
                 found = self._point(policy)
                 best = _cheaper(found, best)
-                if found is not None and found.priced(multiplier) < best.cost:
-                    heappush(waiting, (found.priced(multiplier), len(self._tried) + 2, found))
+                if found is not None and (best is None or found.priced(multipliers) < best.cost):
+                    order = len(self._tried) + len(mixture)
+                    heappush(waiting, (found.priced(multipliers), order, found))
         return best
 
     def _point(self, policy: IntArray) -> Policy | None:
@@ -131,19 +128,28 @@ class BoundedProcess:
             return None
         law = stationary_sparse(generator)
         used = law @ self.process.decisions
-        cost, counted, total = (
-            float(law @ rate.states + used @ rate.options[policy])
-            for rate in (self._cost, self.counted, self.total)
-        )
-        excess = float(self.bound.excess(counted, total))
-        return Point(policy, cost, excess, counted / total if total else math.nan)
+
+        def mean(rate: Rate) -> float:
+            return float(law @ rate.states + used @ rate.options[policy])
+
+        counts = [
+            (mean(one), mean(all_)) for one, all_ in zip(self.counted, self.total, strict=True)
+        ]
+        pairs = zip(self.bounds, counts, strict=True)
+        excess = tuple(float(bound.excess(*each)) for bound, each in pairs)
+        values = tuple(one / all_ if all_ else math.nan for one, all_ in counts)
+        return Point(policy, mean(self._cost), excess, values)
 
 
-def _cheaper(point: Policy | None, than: Policy) -> Policy:
-    """The point, if its policy keeps the bound and costs less."""
-    if point is None or point.excess > 0 or point.cost >= than.cost * (1 - ALIKE):
+def _cost_of(point: Policy) -> float:
+    return point.cost
+
+
+def _cheaper(point: Policy | None, than: Policy | None) -> Policy | None:
+    """The point, if its policy keeps the bounds and costs less."""
+    if point is None or not point.keeps:
         return than
-    return point
+    return point if than is None or point.cost < than.cost * (1 - ALIKE) else than
 
 
 def _changes(policy: IntArray, first: IntArray) -> Iterator[IntArray]:

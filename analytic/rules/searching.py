@@ -407,7 +407,8 @@ def check_time(seconds: float, what: str) -> None:
 
 def cost_of_none(scenario: Scenario) -> float:
     """Cost while no robot ever works: always empty, and without a response."""
-    return math.nan if scenario.prices.response else scenario.prices.starvation
+    prices = scenario.prices
+    return math.nan if prices.response else prices.starvation + prices.standing
 
 
 def seconds_together(sizes: Sequence[float], numbers: int, family: Family) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analytic.index import conditions
 from analytic.index.optimum import Optimum
 from analytic.robot_control.switching import best_switching
@@ -27,8 +29,8 @@ def optimal_switching(scenario: Scenario) -> Optimum:
     return best_switching(scenario).optimum()
 
 
-def switching_within(scenario: Scenario, bound: Bound) -> Optimum:
-    """The best rule that switches one robot on at a time and keeps a bound."""
+def switching_within(scenario: Scenario, bounds: Sequence[Bound]) -> Optimum:
+    """The best rule that switches one robot on at a time and keeps some bounds."""
     if scenario.robots is not None and conditions.robots_unlike(scenario) is None:
-        return choices_within(scenario, bound)
-    return targets_within(scenario, bound)
+        return choices_within(scenario, bounds)
+    return targets_within(scenario, bounds)

@@ -1,16 +1,16 @@
-"""The targets of a queue beside a bound on a measure (talim2001, with a constraint).
+"""The targets of a queue beside bounds on measures (talim2001, with constraints).
 
-A single rule may lie between the two of the cheapest mixture, where no multiplier leads: all lists
-of targets are compared where there are at most 1,000; else the best that a search near the two
-meets is taken.
+A single rule may lie between those of the cheapest mixture, where no multiplier leads: all lists of
+targets are compared where there are at most 1,000; else the best that a search near them meets is
+taken.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
@@ -24,9 +24,9 @@ from analytic.robot_control.switching import (
     targets_as_written,
 )
 from analytic.robot_control.target_rules import measures_of_targets
-from analytic.rules.bound import ALIKE, Bound, Edge, Point, cheapest_within, notes_of
+from analytic.rules.bound import ALIKE, Bound, Point, cheapest_within, level_counts, notes_of
 from scenarios import Scenario
-from scenarios.arrays import IntArray
+from scenarios.arrays import Array, IntArray
 
 _BETWEEN = 65
 _FEW = 1000
@@ -38,23 +38,28 @@ Targets = Point[IntArray]
 
 def counted_by(bound: Bound, rule: Measures, queue: SwitchedQueue) -> tuple[float, float]:
     """What the measure of a bound counts under a rule, and what that is a share of."""
-    counted = {
+    delivered = float(queue.modes.rates[0] * rule.mean_active)
+    counts = {
         "loss": rule.loss_rate,
         "obsolescence": rule.obsolescence_rate,
-        "starvation": rule.starvation,
         "robots": rule.mean_active,
         "served": rule.throughput,
-    }[bound.rate]
-    return counted, queue.modes.rates[0] * rule.mean_active if bound.is_share else 1.0
+        "delivered": delivered,
+        "entered": delivered - rule.loss_rate,
+        "time": 1.0,
+    }
+    at_levels = level_counts(bound.rate, np.arange(len(rule.levels)))
+    counted = counts[bound.rate] if at_levels is None else float(rule.levels @ at_levels)
+    return counted, counts[bound.per]
 
 
 class BoundedTargets:
-    """The targets of a scenario beside a bound.
+    """The targets of a scenario beside bounds.
 
     Parameters
     ----------
     scenario : Scenario
-    bound : Bound
+    bounds : sequence of Bound
 
     Raises
     ------
@@ -62,46 +67,52 @@ class BoundedTargets:
         If the mean response has a price, or as `best_switching`.
     """
 
-    def __init__(self, scenario: Scenario, bound: Bound) -> None:
+    def __init__(self, scenario: Scenario, bounds: Sequence[Bound]) -> None:
         queue = queue_of(scenario)
         self.queue = queue
         self._costs = scenario.prices
         if self._costs.response:
             raise NoOptimumError("a bound does not go with a price of the mean response")
         check_size(queue, self._costs)
-        self._bound = bound
+        self._bounds = bounds
         self._base = queue.costs(self._costs)
-        total = queue.rewards(delivery=1.0) if bound.is_share else queue.rewards(level=1.0)
-        self._excess = bound.excess_rate(queue.counted[bound.rate], total)
+        self._excess = [each.excess_rate(*rewards_of(each, queue)) for each in bounds]
         self._tried: dict[bytes, Targets | None] = {}
 
-    def cheapest(self, multiplier: float) -> tuple[Targets, float]:
-        """The best targets for cost and price of the excess, and a bound below every rule."""
-        return self._best(self._base.plus(multiplier, self._excess))
+    def cheapest(self, multipliers: Array, of_cost: float = 1.0) -> tuple[Targets, float]:
+        """The best targets for cost and prices of the excesses, and a bound below every rule."""
+        rewards = self._base.plus(of_cost - 1.0, self._base)
+        for multiplier, excess in zip(multipliers.tolist(), self._excess, strict=True):
+            rewards = rewards.plus(multiplier, excess)
+        solution = solved(self.queue, rewards)
+        return self._at(solution.rule), solution.lower
 
-    def nearest(self) -> Targets:
-        """The targets with the least excess."""
-        return self._best(self._excess)[0]
+    def nearest(self, last: Targets) -> Targets:
+        """The targets that were met last, where no mixture keeps the bounds."""
+        return last
 
-    def single(self, edge: Edge[IntArray], /) -> tuple[Targets, None]:
-        """The cheapest that keep the bound: of all where they are few, else near these two."""
-        return self._improved(*edge), None
-
-    def _improved(self, inside: Targets, outside: Targets) -> Targets:
-        best = inside
+    def single(self, mixture: Sequence[Targets], _: Array, /) -> tuple[Targets | None, None]:
+        """The cheapest that keep the bounds: of all where they are few, else near these."""
+        best = min(mixture, key=_breaks_and_costs)
         levels = self.queue.levels.number
         targets = self.queue.modes.available + 1
         if levels * math.log(targets) <= math.log(_FEW):
             for each in product(range(targets), repeat=levels):
                 best = self._better(np.array(each), best)
-            return best
-        step = outside.rule - inside.rule
-        for share in np.linspace(0.0, 1.0, _BETWEEN):
-            best = self._better(np.rint(inside.rule + share * step).astype(int), best)
+        else:
+            best = self._near(mixture, best)
+        return (best if best.keeps else None), None
+
+    def _near(self, mixture: Sequence[Targets], best: Targets) -> Targets:
+        """The best that is met between those of a mixture, and then beside the best."""
+        for one, other in combinations(mixture, 2):
+            for share in np.linspace(0.0, 1.0, _BETWEEN):
+                between = np.rint(one.rule + share * (other.rule - one.rule)).astype(int)
+                best = self._better(between, best)
         before = None
         while best is not before and len(self._tried) < _MOST_TRIED:
             before = best
-            for changes in _changes(levels):
+            for changes in _changes(levels=len(best.rule)):
                 best = self._better(best.rule + changes, best)
         return best
 
@@ -117,20 +128,37 @@ class BoundedTargets:
             except ValueError:  # the chain falls into two parts
                 self._tried[key] = None
         rule = self._tried[key]
-        if rule is None or rule.excess > 0 or rule.cost >= than.cost * (1 - ALIKE):
+        if rule is None or rule.beyond > than.beyond:
             return than
-        return rule
-
-    def _best(self, rewards: Rewards) -> tuple[Targets, float]:
-        """The best targets for a cost per unit time, and a bound below every rule."""
-        solution = solved(self.queue, rewards)
-        return self._at(solution.rule), solution.lower
+        less = rule.beyond < than.beyond or rule.cost < than.cost * (1 - ALIKE)
+        return rule if less else than
 
     def _at(self, targets: IntArray) -> Targets:
         measures = measures_of_targets(self.queue, targets)
-        counted, total = counted_by(self._bound, measures, self.queue)
-        excess = float(self._bound.excess(counted, total))
-        return Point(targets, measures.cost(self._costs), excess, counted / total)
+        pairs = [counted_by(each, measures, self.queue) for each in self._bounds]
+        every = zip(self._bounds, pairs, strict=True)
+        excess = tuple(float(bound.excess(*pair)) for bound, pair in every)
+        values = tuple(counted / total for counted, total in pairs)
+        return Point(targets, measures.cost(self._costs), excess, values)
+
+
+def rewards_of(bound: Bound, queue: SwitchedQueue) -> tuple[Rewards, Rewards]:
+    """What the measure of a bound counts in each state, and what that is a share of."""
+    counts = queue.counted
+    delivered = queue.rewards(delivery=1.0)
+    totals = {
+        "time": queue.rewards(level=1.0),
+        "delivered": delivered,
+        "entered": delivered.plus(-1.0, counts["loss"]),
+    }
+    at_levels = level_counts(bound.rate, queue.levels.pages)
+    if at_levels is not None:
+        return queue.rewards(at_levels), totals[bound.per]
+    return (counts | totals)[bound.rate], totals[bound.per]
+
+
+def _breaks_and_costs(point: Targets) -> tuple[float, float]:
+    return point.beyond, point.cost
 
 
 def _changes(levels: int) -> Iterator[IntArray]:
@@ -144,10 +172,10 @@ def _changes(levels: int) -> Iterator[IntArray]:
                 yield sign * (units[first] - units[second])
 
 
-def targets_within(scenario: Scenario, bound: Bound) -> Optimum:
-    """The best targets that keep a bound."""
-    rules = BoundedTargets(scenario, bound)
-    found = cheapest_within(rules, bound, lambda targets: f"targets = {targets.tolist()}")
+def targets_within(scenario: Scenario, bounds: Sequence[Bound]) -> Optimum:
+    """The best targets that keep some bounds."""
+    rules = BoundedTargets(scenario, bounds)
+    found = cheapest_within(rules, bounds, lambda targets: f"targets = {targets.tolist()}")
 
     def words(targets: IntArray) -> str:
         return f"targets = {targets_as_written(rules.queue, targets)}"
@@ -156,5 +184,5 @@ def targets_within(scenario: Scenario, bound: Bound) -> Optimum:
     measures = measures_of_targets(rules.queue, targets)
     cost = measures.cost(scenario.prices)
     single = TargetSearch(rules.queue, cost, found.lower, targets, measures)
-    notes = (single.notes()[0], *notes_of(found, bound, words))
+    notes = (single.notes()[0], *notes_of(found, bounds, words))
     return replace(single.optimum(), notes=notes)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import nan
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -296,8 +296,8 @@ def threshold_optimum(search: Searched, notes: Sequence[str]) -> Optimum:
     )
 
 
-def thresholds_within(scenario: Scenario, bound: Bound) -> Optimum:
-    """The best thresholds that keep a bound."""
+def thresholds_within(scenario: Scenario, bounds: Sequence[Bound]) -> Optimum:
+    """The best thresholds that keep some bounds."""
     if counts_switches(scenario):
         raise NoOptimumError("a bound does not go with switches that have a price or take a time")
     search = best_thresholds(scenario)
@@ -309,7 +309,12 @@ def thresholds_within(scenario: Scenario, bound: Bound) -> Optimum:
     def costs_of(one: Scenario) -> Array:
         return all_costs(one, search.numbers, NON_INCREASING)
 
-    compared = compare(scenario, search.costs, costs_of, bound, words)
+    def rule_of(rule: int) -> dict[str, Any]:
+        used, at = thresholds_of(search.robots_by_level(rule))
+        return {"threshold": {"robots": list(used), "at": list(at)}}
+
+    compared = compare(scenario, search.costs, costs_of, rule_of, bounds, words)
     optimum = threshold_optimum(replace(search, costs=compared.rules.kept), ())
-    gain = "gain: per cent of the cost of the best single number that keeps it"
+    keeps = "it" if len(bounds) == 1 else "them"
+    gain = f"gain: per cent of the cost of the best single number that keeps {keeps}"
     return replace(optimum, lower_bound=compared.bound, notes=(*compared.notes, gain))

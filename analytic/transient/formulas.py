@@ -199,9 +199,9 @@ def _pages_window(scenario: Scenario) -> Values:
     yield from page_rows(scenario, "crawl_rate", seen.crawled / window)
     yield "stale_answer_probability", None, seen.stale_answers
     costs = scenario.prices
-    if costs.model_fields_set and scenario.buffer is None:
+    if costs.model_fields_set and scenario.buffer is None and not costs.byte:
         cost = costs.staleness * weighted + costs.robots * seen.robots_time / window
-        yield "control_cost", None, cost
+        yield "control_cost", None, cost + costs.delivery * float(seen.crawled.sum()) / window
 
 
 def page_weights_of(scenario: Scenario) -> Array:
@@ -276,7 +276,11 @@ def _cost_to_the_index(scenario: Scenario) -> Values:
 def _cost_of_queue(scenario: Scenario) -> float:
     """The prices of what the queue does, times how much of it there is per unit time."""
     sums, window = followed(scenario).window, scenario.run.window
-    rates = {"lost": sums.lost / window, "obsolete": sums.obsolete / window}
+    rates = {
+        "delivered": sums.delivered / window,
+        "lost": sums.lost / window,
+        "obsolete": sums.obsolete / window,
+    }
     others = {
         "starvation": float(sums.levels[0]) / window,
         "robots": sums.robots / window,
@@ -354,6 +358,7 @@ FORMULAS: tuple[Formula, ...] = (
             changed_over_time,
             *INDEXED,
             conditions.staleness_priced,
+            conditions.bytes_unpriced,
             response_unpriced,
             no_price_by_class,
             conditions.switches_not_priced,

@@ -39,9 +39,10 @@ from crawlsim.own_files import IN_MARKUP, IN_TOML, claim, signed, write
 from scenarios import Scenario, ScenarioError, dumps
 from scenarios.arrays import but_for_rounding
 from scenarios.base import listed
-from scenarios.files import value_text
+from scenarios.files import parse_value, value_text
 from scenarios.model import present
 from scenarios.text import half_width, number, shortened, units, visible
+from sim.sweep import parse_vary
 
 if TYPE_CHECKING:
     from analytic import Optimum
@@ -80,6 +81,11 @@ _COLUMN = "frequency"
         "What to decide: one of the above.",
         required=True,
     ),
+    option(
+        "--over KEY=V1,V2,…",
+        "What may be chosen, with design; repeatable. 2..5 and 1..9..2 are ranges.",
+        multiple=True,
+    ),
     SET,
     option(
         "--kind K",
@@ -99,8 +105,8 @@ _COLUMN = "frequency"
     ),
     option(
         "--subject-to BOUND",
-        "Only rules that keep it, e.g. 'loss_probability <= 0.01'; static, threshold, levels, "
-        "free, switching.",
+        "Only what keeps it, e.g. 'loss_probability <= 0.01'; repeatable: all hold. Of design, "
+        "static, threshold, levels, free, switching.",
         multiple=True,
     ),
     option("--replications N", "Of each rule, before one is dropped.", type=int, default=20),
@@ -124,6 +130,7 @@ def optimize(
     changes: tuple[str, ...],
     as_json: bool,
     target: str,
+    over: tuple[str, ...],
     kind: str | None,
     indifference: float | None,
     confidence: float,
@@ -151,20 +158,20 @@ def optimize(
     template     in which order a few pages should be accessed
     routing      which server should get the next packet
     probes       when a changing source should be probed
+    design       how many robots, indexers, places to buy: any entries, from --over
     """  # noqa: D301  # click takes the character itself
     from analytic.index.targets import require_target
     from crawlsim.searching import SearchRequest
 
-    require_target(target, "--target")
-    if len(subject_to) > 1:
-        raise ScenarioError("--subject-to", subject_to[1], "is a second bound; one can be kept")
+    require_target(target, "--target", beside=("design",))
     scenarios = load_scenarios(sources, changes, seed)
     asked_for = {"--out": out, "--figure": figure, "--report": report}
     files = _claimed(asked_for, figures, drawn_as, target, scenarios, force)
     options = RunOptions(**where, as_json=as_json)
     asked = SearchRequest(
         kind=kind,
-        subject_to=next(iter(subject_to), None),
+        subject_to=subject_to,
+        over=parse_vary(over, parse_value, "--over"),
         indifference=indifference,
         confidence=confidence,
         first=replications,

@@ -384,4 +384,6 @@ def _of_cost(bounds: Bounds, obsolete: Array, scenario: Scenario) -> Array:
     cost = costs.staleness * bounds.get("weighted_obsolescence", none)[:1]  # of all pages
     cost = cost + costs.loss * bounds.get("loss_rate", none)
     cost = cost + costs.switch * bounds.get("switch_rate", none)
+    cost = cost + costs.delivery * bounds.get("arrival_rate", obsolete)
+    cost = cost + costs.delivered_byte * bounds.get("bytes_rate", none)[:1]
     return cost + (costs.obsolescence * obsolete if scenario.buffer is not None else 0.0)

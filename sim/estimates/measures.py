@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -398,11 +398,36 @@ def _control_cost(values: Values, totals: Totals, scenario: Scenario) -> Array:
         }
     if "page_sums" in totals.parts:
         terms["staleness"] = measured("weighted_obsolescence")
-    cost = np.zeros(totals.count)
-    for name, value in terms.items():
+    cost = np.full(totals.count, prices.standing)
+    for name, value in (terms | _fetched(measured, totals, scenario)).items():
         price = getattr(prices, name)
         if price:
             cost = cost + price * value
     for index, price in enumerate(prices.by_class):
         cost = cost + price * measured("mean_active_robots", index)
     return cost
+
+
+def _fetched(
+    measured: Callable[[str], Array], totals: Totals, scenario: Scenario
+) -> dict[str, Array]:
+    """Accesses and bytes per unit time, those of accesses that fail included, where priced.
+
+    The failures of one access in p are not counted: there are as many as the deliveries say, on
+    average, and estimates by deliveries have no more variance. Where pages fall due, and accesses
+    may time out, all are counted when they begin.
+    """
+    prices, parts, window = scenario.prices, totals.parts, totals.own["window"]
+    if not (prices.access or prices.byte):
+        return {}
+    if "buffer" in parts:
+        delivered = measured("arrival_rate")
+    else:
+        delivered = parts["page_set" if "page_set" in parts else "page_sums"]["accesses"] / window
+    attempts: Array | float = prices.attempts
+    if "frontier" in parts:
+        attempts = parts["frontier"]["started"] / window / delivered
+    fetched = {"access": attempts * delivered}
+    if prices.byte:
+        fetched["byte"] = attempts * measured("bytes_rate")
+    return fetched

@@ -221,7 +221,7 @@ def test_figures_in_every_format_the_same_bytes_again(
     ("arguments", "says"),
     [
         ([FOUR, "--target", "probes"], "there is no [source]"),
-        ([FOUR, "--target", "best"], "switching, frequencies, template, routing or probes"),
+        ([FOUR, "--target", "best"], "frequencies, template, routing, probes or design"),
         ([FOUR], "--target"),
         (["one-robot", "--target", "static"], "there are no [costs]"),
         (["cyclic-constant", "--target", "static"], "there is no [buffer]"),

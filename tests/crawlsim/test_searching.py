@@ -109,8 +109,8 @@ def test_rules_see_the_same_random_numbers() -> None:
     """A fixed number, and thresholds that never switch: the same costs, but for planted seeds."""
     scenario = controlled_queue()
     rules = {
-        (0,): {"static": 2},
-        (1,): {"threshold": {"robots": [2, 1], "at": [4]}},
+        (0,): {"activation": {"static": 2}},
+        (1,): {"activation": {"threshold": {"robots": [2, 1], "at": [4]}}},
     }
     simulated = Simulated(scenario, rules, SearchRequest(), 0)
     one, other = (simulated.values(point, 0, 10) for point in rules)

@@ -318,10 +318,11 @@ def _cost() -> tuple[Any, Any]:
     short = ("loss", "obs", "starv", "rob", "resp", "sw")
     given = {f"c_{{\\mathrm{{{s}}}}}": p for s, p in zip(short, prices.values(), strict=True)}
     given |= {r"\lambda": 0.8, r"\bar{r}": 2.5, r"\mathbb{E}V_{\mathrm{succ}}": 1.7}
-    given |= {r"\varsigma": 0.6}
+    given |= {r"\varsigma": 0.6, r"c_{\mathrm{acc}}": 1.4, r"c_{\mathrm{fix}}": 0.9}
     given |= {f"P_{{\\mathrm{{{s}}}}}": v for s, v in (("loss", 0.1), ("obs", 0.2), ("starv", 0.3))}
     others = {"starvation": 0.3, "robots": 2.5, "response": 1.7, "switch": 0.6}
-    rates = {"lost": 0.08, "obsolete": 0.16}
+    rates = {"delivered": 0.8, "lost": 0.08, "obsolete": 0.16}
+    prices |= {"access": 0.7, "attempts": 2.0, "standing": 0.9}
     return computed(latex, "J", given), control_cost(rates, others, Costs(**prices))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from itertools import product
+from functools import cache
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from profiles import examples
 from scipy.optimize import linprog
 
-from analytic import optimize, predict
+from analytic import exact_values, optimize, predict
 from analytic.index.optimum import NoOptimumError
 from analytic.robot_control.switched_queue import Measures, SwitchedQueue
 from analytic.robot_control.switching import best_switching, queue_of
@@ -25,6 +26,10 @@ from analytic.rules.targets import counted_by
 from scenarios import Scenario, load, scenario_from
 from scenarios.arrays import Array
 from scenarios.choices import NO_CLASS
+
+OF_PARTS = ("level_probability", "sojourn_time", "idle_indexers")
+OF_THE_WHOLE = [each for each in COUNTED if each not in OF_PARTS]
+"""Measures without subjects that a queue of one unnamed server has."""
 
 
 def queue(**sections: Any) -> Scenario:
@@ -47,7 +52,7 @@ def value_of(scenario: Scenario, rule: dict[str, Any], measure: str) -> float:
     return next(row.value for row in rows if row.measure == measure and row.kind == "exact")
 
 
-@pytest.mark.parametrize("measure", COUNTED)
+@pytest.mark.parametrize("measure", OF_THE_WHOLE)
 @pytest.mark.parametrize("above", [False, True])
 def test_the_best_number_is_the_best_of_those_that_keep_the_bound(
     measure: str, above: bool
@@ -87,8 +92,9 @@ def test_the_best_thresholds_are_the_best_of_those_that_keep_the_bound() -> None
 
 
 def mixture_of(excess: Array, costs: Array) -> Found[int]:
-    rules = ListedRules(costs, excess, excess, excess)
-    return cheapest_within(rules, Bound("loss_rate", False, 0.0), str, 1e-12)
+    rows = np.atleast_2d(excess)
+    rules = ListedRules(costs, rows, rows, rows)
+    return cheapest_within(rules, [Bound("loss_rate", False, 0.0)] * len(rows), str, 1e-12)
 
 
 numbers = st.floats(-5.0, 5.0, allow_nan=False).map(lambda x: round(x, 3))
@@ -105,11 +111,42 @@ def test_no_mixture_of_any_rules_is_cheaper(points: list[tuple[float, float]]) -
     assert found.mixed_cost == pytest.approx(programme.fun, abs=1e-9)
     assert found.lower == pytest.approx(max(programme.fun, 0.0), abs=1e-9)
     shares = np.zeros(len(costs))
-    inside, outside = found.edge
-    shares[inside.rule] += found.share
-    shares[outside.rule] += 1.0 - found.share
+    for each, share in zip(found.mixture, found.shares, strict=True):
+        shares[each.rule] += share
     assert shares @ excess <= 1e-12
     assert shares @ costs == pytest.approx(found.mixed_cost, abs=1e-12)
+
+
+rows_of_numbers = st.tuples(numbers, numbers, numbers, numbers)
+
+
+@settings(max_examples=examples(200))
+@given(st.lists(rows_of_numbers, min_size=1, max_size=12), st.integers(2, 3))
+def test_no_mixture_under_several_bounds_is_cheaper(
+    points: list[tuple[float, ...]], count: int
+) -> None:
+    """Against HiGHS; and where no mixture keeps the bounds, none is found."""
+    costs, *excess = np.array(points).T[: count + 1]
+    rows = np.array(excess)
+    programme = linprog(
+        costs, A_ub=rows, b_ub=np.zeros(count), A_eq=[np.ones(len(costs))], b_eq=[1.0]
+    )
+    kept = (rows <= 0).all(axis=0)
+    if not kept.any():
+        said = "no single rule was found" if programme.success else "no rule of this kind keeps"
+        with pytest.raises(NoOptimumError, match=said):
+            mixture_of(rows, costs)
+        return
+    found = mixture_of(rows, costs)
+    assert found.mixed_cost == pytest.approx(programme.fun, abs=1e-9)
+    assert found.lower == pytest.approx(max(programme.fun, 0.0), abs=1e-9)
+    assert found.single.cost == costs[kept].min()
+    assert len(found.mixture) <= count + 1
+    shares = np.zeros(len(costs))
+    for each, share in zip(found.mixture, found.shares, strict=True):
+        shares[each.rule] += share
+    assert (rows @ shares).max() <= 1e-9
+    assert shares.sum() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_a_price_of_the_response_is_no_rate() -> None:
@@ -153,8 +190,24 @@ def test_the_command(crawlsim: Any) -> None:
     assert code == 0
     assert found["decision"] == {"robots": [4, 2, 1], "at": [1, 2]}
     both = ["--subject-to", "throughput >= 1", "--subject-to", "loss_probability <= 0.5"]
-    code, out, err = crawlsim(*asked, *both)
-    assert (code, out, "one can be kept" in err) == (2, "", True)
+    code, out, _ = crawlsim(*asked, *both, "--json")
+    (found,) = json.loads(out)
+    assert (code, found["notes"][0].count("=")) == (0, 2)
+    assert "keep throughput >= 1.0 and loss_probability <= 0.5" in found["notes"][1]
+    neither = ["--subject-to", "throughput >= 1.4", "--subject-to", "sojourn_time <= 0.1"]
+    code, out, err = crawlsim(*asked, *neither)
+    assert (code, out) == (2, "")
+    assert '--subject-to = "throughput >= 1.4 and sojourn_time <= 0.1"' in err
+    assert "no rule of this kind keeps throughput >= 1.4 and sojourn_time all <= 0.1" in err
+    for text, word in {
+        "sojourn_time served <= 3": "of all, or of accepted pages",
+        "level_probability <= 0.1": "goes with a level",
+        "throughput 3 <= 0.1": "no other measure with a subject",
+        "throughput served <= 0.1": "no other measure with a subject",
+        "obsolescence_rate <= 0.1": "must begin with",
+    }.items():
+        code, _, err = crawlsim(*asked, "--subject-to", text)
+        assert (code, word in " ".join(err.split())) == (2, True), err
     code, _, err = crawlsim(*asked, "--subject-to", "loss_probability <= 0.0001")
     assert code == 2
     assert "\nno rule of this kind keeps" in err
@@ -186,7 +239,7 @@ def measured(queue: SwitchedQueue, targets: list[int]) -> Measures | None:
     "False-False-mean_active_robots",
     "False-True-obsolescence_probability",
 )
-@pytest.mark.parametrize("measure", COUNTED)
+@pytest.mark.parametrize("measure", OF_THE_WHOLE)
 @pytest.mark.parametrize("above", [False, True])
 @pytest.mark.parametrize("stale", [False, True])
 def test_no_targets_that_keep_the_bound_cost_less(measure: str, above: bool, stale: bool) -> None:
@@ -369,6 +422,102 @@ def test_every_family_against_all_its_rules(
     ((decided, by_rule, _),) = points_of(scenario, [found.changes["activation"]], measure)
     assert decided == pytest.approx(found.cost, rel=1e-8)
     assert by_rule >= value - 1e-9 if above else by_rule <= value + 1e-9
+    mixed = any("in long turns" in note for note in found.notes)
+    assert mixed == bool(programme.fun < costs[kept].min() * (1 - 1e-8))
+
+
+SEVERAL = {
+    ("loss_probability", None): "delivered",
+    ("starvation_probability", None): "time",
+    ("mean_active_robots", None): "time",
+    ("throughput", None): "time",
+    ("mean_in_system", None): "time",
+    ("arrival_rate", None): "time",
+    ("sojourn_time", "all"): "delivered",
+    ("sojourn_time", "accepted"): "entered",
+    ("level_probability", 1): "time",
+    ("idle_indexers", None): "time",
+}
+"""Measures by what they are per, where there are several servers too."""
+
+
+def several_servers() -> tuple[Scenario, Rules]:
+    scenario = small({"available": 4, "access_time": {"exponential": {"rate": 0.9}}}, 2)
+    scenario = scenario.with_({"buffer.servers": 2, "costs.access": 0.2})
+    return scenario, [{"static": each} for each in range(1, 5)]
+
+
+def several_and_thresholds() -> tuple[Scenario, Rules]:
+    scenario = several_servers()[0].with_("robots.available", 3)
+    rules = [{"static": each} for each in range(1, 4)]
+    return scenario, rules + [
+        {"threshold": {"robots": list(used), "at": list(at)}}
+        for count in (2, 3)
+        for used in combinations((3, 2, 1), count)
+        for at in combinations(range(4), count - 1)
+    ]
+
+
+NOBODY = {
+    ("control_cost", None): COSTS["starvation"],
+    ("arrival_rate", None): 0.0,
+    ("starvation_probability", None): 1.0,
+    ("idle_indexers", None): 1.0,
+}
+"""What holds while no robot works; what is left out is 0."""
+
+BESIDE_SEVERAL = FAMILIES | {"static of two": several_servers, "threshold": several_and_thresholds}
+
+
+@cache
+def rows_of(family: str) -> list[dict[Any, float]]:
+    """The exact values of every rule that has a steady state."""
+    scenario, rules = BESIDE_SEVERAL[family]()
+    every = [
+        {key: value for key, (value, _) in exact_values(scenario.with_("activation", rule)).items()}
+        for rule in rules
+    ]
+    return [rows for rows in every if ("control_cost", None) in rows]
+
+
+@pytest.mark.by_day(every=12)
+@pytest.mark.parametrize("number", range(15))
+@pytest.mark.parametrize("family", BESIDE_SEVERAL)
+def test_every_family_under_several_bounds_against_all_its_rules(family: str, number: int) -> None:
+    """Two or three bounds, each kept by most rules; alone, in turns, or by none."""
+    random = np.random.default_rng([37, number, len(family)])
+    rows = rows_of(family)
+    known = [key for key in SEVERAL if all(key in each for each in rows)]
+    bounded = [known[n] for n in random.permutation(len(known))[: 2 + number % 2].tolist()]
+    if "static" in family or family == "these":  # with no robot at all no page is delivered
+        rows = rows + [NOBODY] * all(SEVERAL[key] == "time" for key in bounded)
+    costs = np.array([each["control_cost", None] for each in rows])
+    delivered = np.array([each["arrival_rate", None] for each in rows])
+    lost = np.array([each.get(("loss_rate", None), 0.0) for each in rows])
+    bounds, excess = [], []
+    for key in bounded:
+        values = np.array([each.get(key, 0.0) for each in rows])
+        above = bool(random.random() < 0.5)
+        share = float(random.uniform(0.3, 0.8))
+        value = round(float(np.quantile(values, 1 - share if above else share)), 5)
+        bounds.append(Bound(key[0], above, value, key[1]))
+        per = {"time": 1.0, "delivered": delivered, "entered": delivered - lost}[SEVERAL[key]]
+        excess.append((values - value) * per * (-1 if above else 1))
+    stacked = np.array(excess)
+    programme = linprog(
+        costs, A_ub=stacked, b_ub=np.zeros(len(bounds)), A_eq=[np.ones(len(costs))], b_eq=[1.0]
+    )
+    kept = (stacked <= 1e-12).all(axis=0)
+    target = {"these": "static", "static of two": "static"}.get(family, family)
+    scenario = BESIDE_SEVERAL[family]()[0]
+    if not kept.any():
+        said = "no single rule was found" if programme.success else "no rule of this kind keeps"
+        with pytest.raises(NoOptimumError, match=said):
+            best_within(scenario, target, *bounds)
+        return
+    found = best_within(scenario, target, *bounds)
+    assert found.cost == pytest.approx(costs[kept].min(), rel=1e-8)
+    assert found.lower_bound == pytest.approx(programme.fun, rel=1e-7)
     mixed = any("in long turns" in note for note in found.notes)
     assert mixed == bool(programme.fun < costs[kept].min() * (1 - 1e-8))
 
