@@ -62,11 +62,8 @@ from analytic.indexing_queue.measures import (
 from analytic.indexing_queue.mg1k import (
     general_queue,
     levels_settle,
-    of_costs,
-    of_levels,
-    of_sojourns,
+    rows_of_general,
     service_without_phases,
-    work_when_empty,
 )
 from analytic.indexing_queue.one_robot import (
     accesses_fit,
@@ -539,13 +536,13 @@ _GENERAL = (
     conditions.one_server,
     conditions.no_host_spacing,
     conditions.resolved_activation,
+    conditions.phases_unseen,
     conditions.pages_leave_the_queue_alone,
-    conditions.not_switching,
-    conditions.poisson_accesses,
+    conditions.markovian_accesses,
+    conditions.known_start_up,
     conditions.independent_services,
     service_without_phases,
     conditions.exponential_patience_or_none,
-    work_when_empty,
     levels_settle,
 )
 """Conditions of the queue with services of any law."""
@@ -888,15 +885,17 @@ FORMULAS: tuple[Formula, ...] = (
     _general_row(
         quantity="levels, rates and shares of the fates with services of any law",
         latex=r"\begin{split}"
-        r"p_0&=\frac{(\pi P)_1}{\lambda_0Z},\qquad p_n=\frac{(\pi A)_n}{Z}\ (n\ge1),\qquad "
-        r"Z=\mathbb{E}X+\frac{(\pi P)_1}{\lambda_0},\qquad P=\mathbb{E}\,e^{GX},\qquad "
-        r"A=\mathbb{E}\int_0^Xe^{Gt}\,dt\\"
-        r"\lambda&=\sum_n\lambda_np_n,\qquad P_{\mathrm{loss}}=\frac{\lambda_Kp_K}{\lambda},"
-        r"\qquad P_{\mathrm{obs}}=\frac{\theta}{\lambda}\sum_{n\ge1}(n-1)\,p_n,\qquad "
-        r"P_{\mathrm{succ}}=\frac{1}{\lambda Z}"
+        r"\mathbf{p}_0&=\frac{(\pi P)_1(-H)^{-1}}{Z},\qquad \mathbf{p}_n=\frac{(\pi A)_n}{Z}\ "
+        r"(n\ge1),\qquad Z=\mathbb{E}X+(\pi P)_1(-H)^{-1}\mathbf{e},\qquad "
+        r"P=\mathbb{E}\,e^{GX},\qquad A=\mathbb{E}\int_0^Xe^{Gt}\,dt\\"
+        r"P_{\mathrm{obs}}&=\frac{\theta}{\lambda}\sum_{n\ge1}(n-1)\,\mathbf{p}_n\mathbf{e},\qquad "
+        r"P_{\mathrm{succ}}=\frac{1}{\lambda Z},\qquad "
+        r"P_{\mathrm{loss}}=1-P_{\mathrm{obs}}-P_{\mathrm{succ}}"
         r"\end{split}",
         conditions=_GENERAL,
-        evaluate=of_levels,
+        evaluate=_all_but(
+            rows_of_general, "sojourn_time_second_moment", "sojourn_time", "control_cost"
+        ),
     ),
     _general_row(
         quantity="mean and second moment of the sojourn time with services of any law",
@@ -905,13 +904,13 @@ FORMULAS: tuple[Formula, ...] = (
         r"0&0&B&I\\"
         r"0&0&0&B\end{pmatrix}\right),\qquad\mathbb{E}V_c^k=\frac{k!\,j_{c,k}}{j_{c,0}}",
         conditions=(*_GENERAL, *_FIFO),
-        evaluate=of_sojourns,
+        evaluate=_only(rows_of_general, "sojourn_time", "sojourn_time_second_moment"),
     ),
     _general_row(
         quantity="control cost with services of any law",
         latex=CONTROL_COST,
         conditions=(*_GENERAL, conditions.priced, conditions.response_known),
-        evaluate=of_costs,
+        evaluate=_only(rows_of_general, "control_cost"),
     ),
     _closure_row(
         quantity="levels, rates and shares of large buffers with phase-type timers",

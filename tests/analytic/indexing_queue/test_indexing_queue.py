@@ -824,9 +824,6 @@ REFUSED: dict[str, Scenario] = {
     "pages are not drawn at random: their service times depend on the order of accesses": queue(
         SIZES
     ),
-    "no robot works while the system is empty": queue(
-        {"activation.static": 0, "buffer.service": GAMMA}
-    ),
     "waiting pages become obsolete": queue(STALE),
     "waiting pages do not become obsolete": queue(),
     "waiting pages are dropped when their originals change": queue(
@@ -989,6 +986,7 @@ def test_every_reason_is_reached(condition: Callable[..., Any]) -> None:
         "converged",
         "settled",
         "levels_settle",
+        "phases_unseen",
         "servers_solved",
         "batches_solved",
         "page_of_batches_fits",
