@@ -67,9 +67,14 @@ from analytic.indexing_queue.mg1k import (
 )
 from analytic.indexing_queue.one_robot import (
     accesses_fit,
+    measures_at_accesses,
     no_markovian_accesses,
     one_robot_measures,
+    quantiles_of_one_robot,
+    quantiles_of_servers_at_accesses,
     rows_of_one_robot,
+    rows_of_servers_at_accesses,
+    servers_at_accesses,
 )
 from analytic.indexing_queue.several_servers import (
     idle_servers,
@@ -498,6 +503,22 @@ _ONE_ROBOT = (
 )
 """Conditions of the chain embedded at the accesses of one robot."""
 
+_SERVERS_AT_ACCESSES = (
+    conditions.has_buffer,
+    conditions.several_servers,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.not_switching,
+    conditions.pages_leave_the_queue_alone,
+    page_conditions.independent_accesses,
+    page_conditions.one_robot,
+    no_markovian_accesses,
+    conditions.phase_type_service,
+    conditions.exponential_patience_or_none,
+    accesses_fit,
+)
+"""Conditions of several servers, embedded at the accesses of one robot."""
+
 _POISSON = (
     conditions.has_buffer,
     conditions.one_server,
@@ -549,6 +570,12 @@ _GENERAL = (
 
 _FIFO = (conditions.first_come_first_served,)
 
+_QUANTILES = (
+    r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
+    r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c"
+)
+"""The statement of a quantile, as LaTeX."""
+
 _OUT_OF_ORDER = (out_of_order, pushed_one_by_one, waiting_page_fits)
 
 _exact_row = partial(Formula, paper="avrachenkov2011", kind="exact", origin="re-derived")
@@ -557,6 +584,13 @@ _servers_row = partial(
     Formula,
     paper="avrachenkov2011",
     number="section 3, several servers",
+    kind="exact",
+    origin="own",
+)
+_takacs_row = partial(
+    Formula,
+    paper="takacs1962",
+    number="embedded at arrivals, with a capacity",
     kind="exact",
     origin="own",
 )
@@ -678,8 +712,7 @@ FORMULAS: tuple[Formula, ...] = (
     _exact_row(
         number="Theorem 4, inverted",
         quantity="quantiles of the sojourn time by class of pages",
-        latex=r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
-        r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
+        latex=_QUANTILES,
         function=sojourn_quantiles,
         conditions=(*_CHAIN, quantiles_asked, *_FIFO, sojourns_solved),
         evaluate=_quantiles,
@@ -740,6 +773,44 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_only(rows_of_one_robot, "control_cost"),
     ),
+    _own_row(
+        number="one robot, queue",
+        quantity="quantiles of the sojourn time by class of pages of such a queue",
+        latex=_QUANTILES,
+        function=sojourn_quantiles,
+        conditions=(*_ONE_ROBOT, quantiles_asked, *_FIFO),
+        evaluate=lambda scenario: _by_share(scenario, partial(quantiles_of_one_robot, scenario)),
+    ),
+    _takacs_row(
+        quantity="levels, rates, shares, sojourn times: one robot, several servers",
+        latex=r"\pi=\pi\,\mathbb{E}\,e^{GX}\Delta,\qquad p=\frac{1}{\mathbb{E}X}\,\pi\,\mathbb{E}"
+        r"\int_0^Xe^{Gt}\,dt,\qquad P_{\mathrm{loss}}=\pi\,\mathbb{E}\,e^{GX}\,\mathbf{b},"
+        r"\qquad P_{\mathrm{succ}}=1-P_{\mathrm{loss}}-P_{\mathrm{obs}}",
+        function=servers_at_accesses,
+        conditions=_SERVERS_AT_ACCESSES,
+        evaluate=_all_but(rows_of_servers_at_accesses, "control_cost"),
+    ),
+    _takacs_row(
+        quantity="quantiles of the sojourn time by class of pages: one robot, several servers",
+        latex=_QUANTILES,
+        function=sojourn_quantiles_of_servers,
+        conditions=(*_SERVERS_AT_ACCESSES, quantiles_asked, *_FIFO),
+        evaluate=lambda scenario: _by_share(
+            scenario, partial(quantiles_of_servers_at_accesses, scenario)
+        ),
+    ),
+    _takacs_row(
+        quantity="control cost: one robot, several servers",
+        latex=CONTROL_COST,
+        function=measures_at_accesses,
+        conditions=(
+            *_SERVERS_AT_ACCESSES,
+            conditions.priced,
+            conditions.switches_not_priced,
+            conditions.response_known,
+        ),
+        evaluate=_only(rows_of_servers_at_accesses, "control_cost"),
+    ),
     _exact_row(
         number="section 3, idle server",
         quantity="idle indexers, where the file speaks of its one server",
@@ -768,8 +839,7 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _servers_row(
         quantity="quantiles of the sojourn time by class with several servers",
-        latex=r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
-        r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
+        latex=_QUANTILES,
         function=sojourn_quantiles_of_servers,
         conditions=(*_SERVERS, quantiles_asked, *_FIFO),
         evaluate=_quantiles_of_servers,

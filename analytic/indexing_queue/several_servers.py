@@ -186,9 +186,14 @@ def solve_servers(chain: ServersChain) -> list[Array]:
     upper = max((starts[t + 1] - 1 - starts[o] for o, t, _ in blocks), default=0)
     band = Band(starts[-1], lower, upper)
     add_blocks(band.rates, blocks, starts)
-    order = chain.deliveries.order
-    stationary = stationary_banded(band, order, chain.deliveries.start)
-    return [part.reshape(order, -1) for part in np.split(stationary, starts[1:-1])]
+    start = chain.deliveries.start
+    return by_level(chain, stationary_banded(band, chain.deliveries.order, start))
+
+
+def by_level(chain: ServersChain, probabilities: Array) -> list[Array]:
+    """Probabilities of all states, by level, as of `solve_servers`."""
+    parts = np.split(probabilities, chain.starts[1:-1])
+    return [part.reshape(chain.deliveries.order, -1) for part in parts]
 
 
 def departures(chain: ServersChain, stationary: list[Array]) -> Array:
@@ -288,7 +293,7 @@ def sojourn_quantiles_of_servers(
     ----------
     chain : ServersChain
     stationary : list of ndarray
-        Stationary probabilities by level, of `solve_servers`.
+        Probabilities by level of what is there, of `solve_servers`, or at accesses.
     shares : sequence of float
         q, between 0 and 1.
 
@@ -303,7 +308,9 @@ def sojourn_quantiles_of_servers(
         If the page may make a million jumps and more before it ends.
     """
     fates = rates_of_fates(chain, stationary)
-    pages = Ends(fates["served"], fates["obsolete"])
+    at_once, entering = entering_pages(chain, stationary)
+    ended = with_service(_waits(chain, entering), at_once, chain.deliveries.service)
+    pages = Ends(*ended[:, 0])
     tagged = _tagged_page(chain, stationary)
     return tagged.quantiles(lambda ended: shares_by_class(ended, pages, fates), shares)
 

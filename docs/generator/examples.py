@@ -69,7 +69,11 @@ CHANGED = {
         "routing-two-servers --set 'servers.service=[{erlang={shape=2, mean=1.0}}, "
         "{erlang={shape=2, mean=1.0}}]'"
     ),
+    "pipeline one robot, queue": "regular-robot-queue --quantiles 0.5,0.95",
     "pipeline one robot, cost": "regular-robot-queue",
+    "takacs1962 embedded at arrivals, with a capacity": (
+        "regular-robot-queue --set buffer.servers=2 --quantiles 0.5,0.95"
+    ),
     "pipeline phase-type timers": (
         "pipeline-throwing-away --set buffer.waiting_places=3 "
         "--set 'buffer.obsolescence.erlang={shape=2, mean=2.0}'"

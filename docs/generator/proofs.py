@@ -78,6 +78,9 @@ PLACES = {
         "section 7, sizes": "/howto/fitting.md#sizes-and-service-times",
     },
     "courtois1971": {"embedded chain, with timers": f"{_DERIVED}services-of-any-law"},
+    "takacs1962": {
+        "embedded at arrivals, with a capacity": f"{_OTHERS}one-robot-several-servers",
+    },
     "altman2000": {
         "(6), Example 2.1": f"{_ORDERS}packets-that-are-interrupted",
         "(6), section 5": f"{_ORDERS}arrivals-with-phases",

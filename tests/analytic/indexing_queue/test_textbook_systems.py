@@ -1,0 +1,119 @@
+"""Systems of textbooks against chains written down here, and numbers from outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from analytic import predict
+from scenarios import Scenario, scenario_from
+from scenarios.arrays import Array
+
+LEVELS = "level_probability"
+CONSTANT = {"deterministic": {"value": 0.35}}
+UNIFORM = {"uniform": {"low": 0.1, "high": 0.6}}
+
+
+def system(access: Any, servers: int, places: int, **buffer: Any) -> Scenario:
+    """One robot, and services of mean 1 that are exponential unless said otherwise."""
+    return scenario_from(
+        {
+            "name": "textbook",
+            "robots": {"available": 1, "access_time": access},
+            "buffer": {
+                "waiting_places": places,
+                "servers": servers,
+                "service": {"exponential": {"rate": 1.0}},
+                **buffer,
+            },
+            "run": {"horizon": 400.0, "warmup": 50.0, "replications": 4},
+        }
+    )
+
+
+def exact(scenario: Scenario) -> dict[tuple[str, Any], float]:
+    return {(row.measure, row.subject): row.value for row in predict(scenario)[0]}
+
+
+# --- one robot, several servers -----------------------------------------------------------------
+
+
+def at_accesses(
+    times: Array, weights: Array, servers: int, capacity: int, timer: float
+) -> tuple[Array, float]:
+    """Levels and loss of GI/M/c/K+M: the law as points with weights, dense exponentials."""
+    n = np.arange(capacity + 1)
+    fall = np.minimum(n, servers) + timer * np.maximum(n - servers, 0)
+    silent = np.diag(fall[1:].astype(float), -1) - np.diag(fall.astype(float))
+    moved = np.eye(capacity + 1, k=1)
+    moved[-1, -1] = 1.0
+    reached = sum(w * expm(silent * x) for x, w in zip(times, weights, strict=True))
+    system = np.vstack([(reached @ moved - np.eye(capacity + 1)).T, np.ones(capacity + 1)])
+    after = np.linalg.lstsq(system, np.append(np.zeros(capacity + 1), 1.0), rcond=None)[0]
+    nodes, shares = np.polynomial.legendre.leggauss(40)
+    spent = np.zeros(capacity + 1)
+    for x, w in zip(times, weights, strict=True):
+        for node, share in zip(x * (nodes + 1) / 2, x * shares / 2, strict=True):
+            spent += w * share * (after @ expm(silent * node))
+    return spent / spent.sum(), float((after @ reached)[-1])
+
+
+def points(access: dict[str, Any]) -> tuple[Array, Array]:
+    """A constant, or a uniform law by Gauss's points."""
+    if "deterministic" in access:
+        return np.array([access["deterministic"]["value"]]), np.ones(1)
+    low, high = access["uniform"]["low"], access["uniform"]["high"]
+    nodes, weights = np.polynomial.legendre.leggauss(25)
+    return low + (high - low) * (nodes + 1) / 2, weights / 2
+
+
+@pytest.mark.parametrize(
+    ("access", "mean", "timer"),
+    [(CONSTANT, 5.164303, 0.0), (UNIFORM, 5.173206, 0.0), (UNIFORM, None, 0.4)],
+    ids=["D/M/3/10", "U/M/3/10", "U/M/3/10+M"],
+)
+def test_one_robot_before_several_servers(access: Any, mean: float | None, timer: float) -> None:
+    """The two means are from outside the project (issue 53)."""
+    patience = {"obsolescence": {"exponential": {"rate": timer}}} if timer else {}
+    found = exact(system(access, 3, 7, **patience))
+    levels, lost = at_accesses(*points(access), 3, 10, timer)
+    assert [found[LEVELS, n] for n in range(11)] == pytest.approx(levels, abs=1e-10)
+    assert found["loss_probability", None] == pytest.approx(lost, abs=1e-10)
+    if mean is not None:
+        assert found["mean_in_system", None] == pytest.approx(mean, abs=5e-7)
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_a_gamma_law_of_three_phases_is_an_erlang_law(servers: int) -> None:
+    """Embedded at accesses, and the chain with their phases: every measure, quantiles too."""
+    phases = {"phase-type": {"alpha": [0.6, 0.4], "T": [[-3.0, 1.0], [0.0, -0.8]]}}
+    buffer = {
+        "service": phases,
+        "obsolescence": {"exponential": {"mean": 4.0}},
+        "sojourn_quantiles": [0.5, 0.95],
+    }
+    embedded = exact(system({"gamma": {"shape": 3.0, "mean": 0.6}}, servers, 4, **buffer))
+    chain = exact(system({"erlang": {"shape": 3, "mean": 0.6}}, servers, 4, **buffer))
+    assert ("sojourn_quantile", "obsolete 0.95") in chain
+    assert {key: embedded[key] for key in chain} == pytest.approx(chain, rel=1e-9, abs=1e-12)
+
+
+def test_quantiles_of_constant_accesses() -> None:
+    """D/M/1/K: a page that finds n waits for an Erlang time of n + 1 phases."""
+    from scipy.stats import gamma
+
+    found = exact(system(CONSTANT, 1, 5, sojourn_quantiles=[0.3, 0.9]))
+    fall = np.diag(np.ones(6), -1) - np.diag(np.append(0.0, np.ones(6)))
+    moved = np.eye(7, k=1)
+    moved[-1, -1] = 1.0
+    reached = expm(0.35 * fall)
+    values, vectors = np.linalg.eig((moved @ reached).T)
+    before = np.real(vectors[:, np.argmax(np.real(values))])
+    entering = before[:-1] / before[:-1].sum()
+    for share in (0.3, 0.9):
+        time = found["sojourn_quantile", f"served {share}"]
+        reached_by = sum(p * gamma.cdf(time, n + 1) for n, p in enumerate(entering))
+        assert reached_by == pytest.approx(share, abs=1e-9)
