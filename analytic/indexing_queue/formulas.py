@@ -33,6 +33,12 @@ from analytic.indexing_queue.erlang import (
     mmck_levels,
 )
 from analytic.indexing_queue.hysteresis import switch_rate
+from analytic.indexing_queue.impatience import (
+    few_places,
+    impatient_queue,
+    other_timers,
+    rows_of_impatience,
+)
 from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.levels_and_fates import fate_rates, level_probabilities, marginals_of
 from analytic.indexing_queue.measures import (
@@ -530,6 +536,14 @@ _POISSON = (
     conditions.exponential_service,
 )
 
+_IMPATIENT = (
+    *(each for each in _POISSON if each is not conditions.one_server),
+    conditions.first_come_first_served,
+    other_timers,
+    few_places,
+)
+"""Conditions of Poisson deliveries, exponential services and timers of any law."""
+
 _SERVERS = (
     conditions.has_buffer,
     conditions.several_servers,
@@ -586,6 +600,15 @@ _servers_row = partial(
     number="section 3, several servers",
     kind="exact",
     origin="own",
+)
+_impatient_row = partial(
+    Formula,
+    paper="brandt1999",
+    number="timers of any law",
+    function=impatient_queue,
+    kind="exact",
+    origin="own",
+    conditions=_IMPATIENT,
 )
 _takacs_row = partial(
     Formula,
@@ -981,6 +1004,34 @@ FORMULAS: tuple[Formula, ...] = (
         latex=CONTROL_COST,
         conditions=(*_GENERAL, conditions.priced, conditions.response_known),
         evaluate=_only(rows_of_general, "control_cost"),
+    ),
+    _impatient_row(
+        quantity="levels, rates and shares of the fates with timers of any law",
+        latex=r"\begin{split}"
+        r"p_n&=\frac{\lambda_{n-1}}{n\mu}\,p_{n-1}\ (n\le c),\qquad p_{c+k}=p_c\,\lambda_c\cdots"
+        r"\lambda_{c+k-1}\int_0^\infty e^{-c\mu x}\,\mathbb{P}(Y>x)\,\frac{F(x)^{k-1}}{(k-1)!}\,dx,"
+        r"\qquad F(x)=\int_0^x\mathbb{P}(Y>u)\,du\\"
+        r"P_{\mathrm{loss}}&=\frac{\lambda_Kp_K}{\lambda},\qquad P_{\mathrm{succ}}=\frac{\mu}"
+        r"{\lambda}\sum_n\min(n,c)\,p_n,\qquad P_{\mathrm{obs}}=\frac{1}{\lambda}\int_0^\infty"
+        r"\varphi(x)\,\mathbb{P}(Y\le x)\,dx"
+        r"\end{split}",
+        evaluate=_all_but(
+            rows_of_impatience, "sojourn_time", "sojourn_time_second_moment", "control_cost"
+        ),
+    ),
+    _impatient_row(
+        quantity="mean and second moment of the sojourn time with timers of any law",
+        latex=r"\varphi(x)=p_c\,c\mu\,e^{-c\mu x}\sum_{k=1}^{K-c}\lambda_c\cdots\lambda_{c+k-1}"
+        r"\frac{F(x)^{k-1}}{(k-1)!},\qquad w_j=\int_0^\infty x^j\,\varphi(x)\,\mathbb{P}(Y>x)\,dx,"
+        r"\qquad\mathbb{E}V_{\mathrm{succ}}=\frac{w_1}{w_0+a}+\frac{1}{\mu},\qquad "
+        r"a=\sum_{n<c}\lambda_np_n",
+        evaluate=_only(rows_of_impatience, "sojourn_time", "sojourn_time_second_moment"),
+    ),
+    _impatient_row(
+        quantity="control cost with timers of any law",
+        latex=CONTROL_COST,
+        conditions=(*_IMPATIENT, conditions.priced, conditions.response_known),
+        evaluate=_only(rows_of_impatience, "control_cost"),
     ),
     _closure_row(
         quantity="levels, rates and shares of large buffers with phase-type timers",

@@ -71,6 +71,9 @@ CHANGED = {
     ),
     "pipeline one robot, queue": "regular-robot-queue --quantiles 0.5,0.95",
     "pipeline one robot, cost": "regular-robot-queue",
+    "brandt1999 timers of any law": (
+        "several-indexers --set 'buffer.obsolescence={deterministic={value=1.0}}'"
+    ),
     "takacs1962 embedded at arrivals, with a capacity": (
         "regular-robot-queue --set buffer.servers=2 --quantiles 0.5,0.95"
     ),

@@ -78,6 +78,7 @@ PLACES = {
         "section 7, sizes": "/howto/fitting.md#sizes-and-service-times",
     },
     "courtois1971": {"embedded chain, with timers": f"{_DERIVED}services-of-any-law"},
+    "brandt1999": {"timers of any law": f"{_OTHERS}timers-of-any-law"},
     "takacs1962": {
         "embedded at arrivals, with a capacity": f"{_OTHERS}one-robot-several-servers",
     },

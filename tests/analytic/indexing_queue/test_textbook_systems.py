@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 from scipy.linalg import expm
 
 from analytic import predict
+from analytic.indexing_queue.impatience import impatient_queue
 from scenarios import Scenario, scenario_from
 from scenarios.arrays import Array
+from scenarios.laws import PhaseType
 
 LEVELS = "level_probability"
 CONSTANT = {"deterministic": {"value": 0.35}}
@@ -117,3 +120,108 @@ def test_quantiles_of_constant_accesses() -> None:
         time = found["sojourn_quantile", f"served {share}"]
         reached_by = sum(p * gamma.cdf(time, n + 1) for n, p in enumerate(entering))
         assert reached_by == pytest.approx(share, abs=1e-9)
+
+
+# --- timers of any law --------------------------------------------------------------------------
+
+
+State = tuple[int, ...]
+"""Pages in service, and the phase of the timer of each waiting page, the oldest first."""
+
+
+def moves(
+    state: State, rates: list[float], servers: int, timer: PhaseType
+) -> Iterator[tuple[float, State, bool]]:
+    """Rates, states afterwards, and whether a page became obsolete."""
+    busy, *phases = state
+    T = np.array(timer.T)
+    rate = rates[busy + len(phases)] if busy + len(phases) + 1 < len(rates) else 0.0
+    if busy < servers:
+        yield rate, (busy + 1,), False
+    else:
+        yield from ((rate * a, (*state, phase), False) for phase, a in enumerate(timer.alpha))
+    yield float(busy), (busy, *phases[1:]) if phases else (busy - 1,), False
+    for place, phase in enumerate(phases, 1):
+        before, after = state[:place], state[place + 1 :]
+        yield -T[phase].sum(), (*before, *after), True
+        for other in {*range(len(T))} - {phase}:
+            yield T[phase, other], (*before, other, *after), False
+
+
+def with_every_timer(rates: list[float], servers: int, timer: PhaseType) -> tuple[Array, float]:
+    """Levels and obsolete pages per unit time."""
+    found = {(0,): [move for move in moves((0,), rates, servers, timer) if move[0] > 0]}
+    new = list(found)
+    for state in new:
+        for _, after, _ in found[state]:
+            if after not in found:
+                found[after] = [m for m in moves(after, rates, servers, timer) if m[0] > 0]
+                new.append(after)
+    place = {state: number for number, state in enumerate(found)}
+    generator = np.zeros((len(found), len(found)))
+    gone = np.zeros(len(found))
+    for state, onward in found.items():
+        for rate, after, obsolete in onward:
+            generator[place[state], place[after]] += rate
+            gone[place[state]] += rate * obsolete
+    generator -= np.diag(generator.sum(axis=1))
+    system = np.vstack([generator.T, np.ones(len(found))])
+    p = np.linalg.lstsq(system, np.append(np.zeros(len(found)), 1.0), rcond=None)[0]
+    levels = np.zeros(len(rates))
+    for state, share in zip(found, p, strict=True):
+        levels[state[0] + len(state) - 1] += share
+    return levels, float(p @ gone)
+
+
+@pytest.mark.parametrize("servers", [1, 3])
+def test_timers_with_phases_page_by_page(servers: int) -> None:
+    """Deliveries that follow the level, to be slowed down and stopped; every timer is followed."""
+    rates = [2.7, 2.7, 2.0, 2.0, 1.1, 1.1, 0.4, 0.4]
+    timer = PhaseType(alpha=(0.3, 0.7), T=((-3.0, 1.0), (0.0, -0.6)))
+    levels, gone = with_every_timer(rates, servers, timer)
+    queue = impatient_queue(np.array(rates), 1.0, timer, servers)
+    assert queue.levels == pytest.approx(levels, abs=1e-11)
+    assert queue.waits[1, 0] == pytest.approx(gone, abs=1e-11)
+    served = levels @ np.minimum(np.arange(8), servers)
+    assert queue.at_once + queue.waits[0, 0] == pytest.approx(served, abs=1e-11)
+    waiting = levels @ np.maximum(np.arange(8) - servers, 0)
+    assert queue.waits[:, 1].sum() == pytest.approx(waiting, abs=1e-11)
+
+
+def test_sojourn_times_under_timers_with_phases_are_those_of_the_chain() -> None:
+    """Second moments, too; in a scenario that both formulas cover."""
+    timer = {"erlang": {"shape": 2, "mean": 1.5}}
+    rows = predict(system({"exponential": {"rate": 1.3}}, 1, 5, obsolescence=timer))[0]
+    values: dict[tuple[str, Any], list[float]] = {}
+    for row in rows:
+        values.setdefault((row.measure, row.subject), []).append(row.value)
+    twice = {key: both for key, both in values.items() if len(both) > 1}
+    assert ("sojourn_time_second_moment", "obsolete") in twice
+    assert len(twice) > 15
+    for both in twice.values():
+        assert both == pytest.approx([both[0]] * len(both), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rate", "servers", "places", "timer", "mean"),
+    [(0.9, 1, 19, 3.0, 1.948156), (2.7, 3, 17, 1.0, 3.296643)],
+    ids=["M/M/1+D", "M/M/3+D"],
+)
+def test_constant_timers(rate: float, servers: int, places: int, timer: float, mean: float) -> None:
+    """The means are from outside the project (issue 53)."""
+    constant = {"deterministic": {"value": timer}}
+    access = {"exponential": {"rate": rate}}
+    found = exact(system(access, servers, places, obsolescence=constant))
+    assert found["mean_in_system", None] == pytest.approx(mean, abs=2e-6)
+    assert found["sojourn_time", "obsolete"] == pytest.approx(timer, rel=1e-12)
+
+
+def test_timers_that_hardly_matter() -> None:
+    """Where no page can wait, and where timers are long: M/M/3/3 and M/M/3/6."""
+    constant = {"deterministic": {"value": 200.0}}
+    access = {"exponential": {"rate": 2.0}}
+    for places in (0, 3):
+        without = exact(system(access, 3, places))
+        found = exact(system(access, 3, places, obsolescence=constant))
+        for level in range(3 + places + 1):
+            assert found[LEVELS, level] == pytest.approx(without[LEVELS, level], rel=1e-12)
