@@ -28,7 +28,7 @@ from analytic.indexing_queue.batches import (
 from analytic.indexing_queue.chain import count_states, dense_generator
 from analytic.indexing_queue.erlang import (
     erlang_a_throughput,
-    erlang_b,
+    loss_system_levels,
     mean_sojourn_without_limit,
     mmck_levels,
 )
@@ -44,6 +44,8 @@ from analytic.indexing_queue.levels_and_fates import fate_rates, level_probabili
 from analytic.indexing_queue.measures import (
     CONTROL_COST,
     Accuracy,
+    KnownLevels,
+    all_rows,
     approximated,
     chain_of,
     closure_fits,
@@ -88,18 +90,25 @@ from analytic.indexing_queue.several_servers import (
     sojourn_quantiles_of_servers,
     solve_servers,
 )
-from analytic.indexing_queue.sojourns import Row, sojourn_moments, sojourn_quantiles
+from analytic.indexing_queue.sojourns import (
+    Row,
+    moment_rows,
+    sojourn_moments,
+    sojourn_quantiles,
+)
 from analytic.indexing_queue.unordered_sojourns import (
     out_of_order,
     pushed_one_by_one,
+    quantiles_out_of_order,
     sojourns_out_of_order,
+    unordered_quantiles,
     unordered_sojourns,
     waiting_page_fits,
 )
 from analytic.machinery.active_robots import require_decided, robots_at
 from analytic.machinery.markov import birth_death, relaxation_time
 from analytic.machinery.phase_type import exponential_rate
-from analytic.machinery.transforms import mean_time
+from analytic.machinery.transforms import moments
 from scenarios import Scenario
 from scenarios.arrays import Array
 
@@ -356,18 +365,24 @@ def _mmck(scenario: Scenario) -> Values:
     return _of_textbook(levels, arrivals)
 
 
-def _erlang_b(scenario: Scenario) -> Values:
-    """The loss, for any law of the service."""
+def _loss_system(scenario: Scenario) -> Iterable[Row]:
+    """Every measure where no page waits, for any law of the service."""
     buffer, _ = conditions.buffer_and_robots(scenario)
-    arrivals = float(conditions.delivery_rates_at_levels(scenario)[0])
-    load = arrivals * mean_time(conditions.service_law(scenario))
-    lost = erlang_b(load, buffer.servers)
-    if arrivals > 0:
-        yield "loss_probability", None, lost
-    yield "loss_rate", None, arrivals * lost
-    yield "throughput", None, arrivals * (1 - lost)
-    for level, probability in enumerate(mmck_levels(load, buffer.servers, buffer.servers).tolist()):
-        yield "level_probability", level, probability
+    law = conditions.service_law(scenario)
+    mean, second = moments(law)
+    deliveries = conditions.delivery_rates_at_levels(scenario)
+    levels = loss_system_levels(deliveries, mean)
+    at = robots_at(scenario)
+    active = float(levels @ np.array([at(level) for level in range(len(levels))], dtype=float))
+    entering = float(levels[:-1] @ deliveries[:-1])
+    lost = float(levels[-1] * deliveries[-1])
+    rates = {"delivered": entering + lost, "lost": lost, "obsolete": 0.0, "served": entering}
+    served = entering * np.array([1.0, mean, second])
+    sojourns = list(moment_rows(np.stack([served, np.zeros(3)])))
+    known = KnownLevels.of(levels)
+    yield from all_rows(known, (active, []), rates, scenario.prices, sojourns)
+    if buffer.servers > 1:
+        yield "idle_indexers", None, idle_servers(levels, buffer.servers)
 
 
 def _erlang_c(scenario: Scenario) -> Values:
@@ -558,6 +573,18 @@ _SERVERS = (
     servers_solved,
 )
 """Conditions of several servers."""
+
+_LOSS_SYSTEM = (
+    conditions.has_buffer,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.pages_leave_the_queue_alone,
+    conditions.not_switching,
+    conditions.poisson_accesses,
+    conditions.no_waiting_place,
+    conditions.services_alike,
+)
+"""Conditions of servers without waiting places, behind Poisson deliveries."""
 
 _TEXTBOOK = (
     *(each for each in _POISSON if each is not conditions.one_server),
@@ -767,6 +794,14 @@ FORMULAS: tuple[Formula, ...] = (
         evaluate=sojourns_out_of_order,
     ),
     _own_row(
+        number="pages out of order",
+        quantity="quantiles of the sojourn time, last come first served or with push-out",
+        latex=_QUANTILES,
+        function=unordered_quantiles,
+        conditions=(*_CHAIN, quantiles_asked, *_OUT_OF_ORDER),
+        evaluate=lambda scenario: _by_share(scenario, partial(quantiles_out_of_order, scenario)),
+    ),
+    _own_row(
         number="pages out of order, cost",
         quantity="control cost with the response time of such pages",
         latex=CONTROL_COST,
@@ -935,21 +970,21 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _textbook_row(
         number="section 3.5, Erlang B",
-        quantity="losses and levels, for any law of the service",
-        latex=r"p_n=\frac{a^n/n!}{\sum_{k=0}^ca^k/k!},\qquad a=\frac{\lambda}{\mu},\qquad "
-        r"P_{\mathrm{loss}}=p_c",
-        function=erlang_b,
-        conditions=(
-            conditions.has_buffer,
-            conditions.no_host_spacing,
-            conditions.resolved_activation,
-            conditions.pages_leave_the_queue_alone,
-            conditions.static_robots,
-            conditions.poisson_accesses,
-            conditions.no_waiting_place,
-            conditions.services_alike,
-        ),
-        evaluate=_erlang_b,
+        quantity="levels, losses, sojourn times without waiting, for any law of the service",
+        latex=r"p_n=\frac{\lambda_{n-1}}{n\,\mu}\,p_{n-1},\qquad\sum_{n=0}^cp_n=1,\qquad "
+        r"P_{\mathrm{loss}}=\frac{\lambda_cp_c}{\sum_{n=0}^c\lambda_np_n},\qquad "
+        r"P_{\mathrm{succ}}=1-P_{\mathrm{loss}},\qquad\mathbb{E}T=\frac{1}{\mu}",
+        function=loss_system_levels,
+        conditions=_LOSS_SYSTEM,
+        evaluate=_all_but(_loss_system, "control_cost"),
+    ),
+    _textbook_row(
+        number="section 3.5, Erlang B",
+        quantity="control cost without waiting, for any law of the service",
+        latex=CONTROL_COST,
+        function=control_cost,
+        conditions=(*_LOSS_SYSTEM, conditions.priced, conditions.switches_not_priced),
+        evaluate=_only(_loss_system, "control_cost"),
     ),
     _textbook_row(
         number="section 3.4, Erlang C",

@@ -23,6 +23,7 @@ from analytic.indexing_queue.sojourns import (
     Row,
     moment_rows,
     shares_by_class,
+    then_served,
     with_service,
 )
 from analytic.machinery.absorbing import AbsorbingChain, DenseStages, ends_by_stage
@@ -318,16 +319,12 @@ def sojourn_quantiles_of_servers(
 def _tagged_page(chain: ServersChain, stationary: list[Array]) -> AbsorbingChain:
     """A page followed through the places where it waits, and then through its own service."""
     at_once, entering = entering_pages(chain, stationary)
-    service = chain.deliveries.service
     within = chain.within[-1]
     size = len(within)
     own = size * len(entering)
-    ends = np.zeros((own + len(service.start), 2))
-    ends[:own, 1] = chain.obsolescence
-    ends[own:, 0] = service.exit_rates
-    phases = service.generator - np.diag(np.diag(service.generator))
-    moves = scipy.sparse.lil_matrix((len(ends), len(ends)))
-    moves[own:, own:] = phases
+    ends = np.zeros((own, 2))
+    ends[:, 1] = chain.obsolescence
+    moves = scipy.sparse.lil_matrix((own, own))
     for ahead in range(len(entering)):
         here = slice(ahead * size, (ahead + 1) * size)
         moves[here, here] = within
@@ -335,9 +332,9 @@ def _tagged_page(chain: ServersChain, stationary: list[Array]) -> AbsorbingChain
             closer = chain.handed_on + chain.obsolescence * ahead * np.eye(size)
             moves[here, (ahead - 1) * size : ahead * size] = closer
         else:
-            begins = np.outer(chain.ended[-1].sum(axis=1), service.start)
-            moves[here, own:] = begins
-    return AbsorbingChain(np.concatenate([*entering, at_once * service.start]), moves.tocsr(), ends)
+            ends[here, 0] = chain.ended[-1].sum(axis=1)
+    waits = AbsorbingChain(np.concatenate([np.zeros(0), *entering]), moves.tocsr(), ends)
+    return then_served(waits, at_once, chain.deliveries.service)
 
 
 def idle_servers(levels: Array, servers: int) -> float:

@@ -16,12 +16,19 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from analytic.indexing_queue.chain import QueueChain, kron, one_gone, with_patience
 from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
 from analytic.indexing_queue.position_times import integrated_times
-from analytic.machinery.absorbing import Absorbing, DenseStages, Stages, ends_by_stage
+from analytic.machinery.absorbing import (
+    Absorbing,
+    AbsorbingChain,
+    DenseStages,
+    Stages,
+    ends_by_stage,
+)
 from analytic.machinery.markov import until_exit
 from analytic.machinery.phase_type import PhaseLaw, moment
 from analytic.machinery.progress import Progress
@@ -155,6 +162,32 @@ def with_service(waits: Array, at_once: float, service: PhaseLaw) -> Array:
     served[1] += first * (served[0] + at_once)
     served[0] += at_once
     return moments
+
+
+def then_served(waits: AbsorbingChain, at_once: float, service: PhaseLaw) -> AbsorbingChain:
+    """The chain of a page from that of its wait: where that ends by a service, this is followed.
+
+    Parameters
+    ----------
+    waits : AbsorbingChain
+        Its first kind of end is the beginning of the service.
+    at_once : float
+        Pages per unit time that do not wait.
+    service : PhaseLaw
+    """
+    begun, *others = waits.ends.T
+    own = len(service.start)
+    moves = scipy.sparse.block_array(
+        [
+            [waits.moves, np.outer(begun, service.start)],
+            [None, service.generator - np.diag(np.diag(service.generator))],
+        ],
+        format="csr",
+    )
+    ends = np.zeros((len(begun) + own, 1 + len(others)))
+    ends[len(begun) :, 0] = service.exit_rates
+    ends[: len(begun), 1:] = np.transpose(others)
+    return AbsorbingChain(np.append(waits.start, at_once * service.start), moves, ends)
 
 
 def sojourn_transform(chain: QueueChain, stationary: Array, s: ArrayLike) -> dict[str, Array]:

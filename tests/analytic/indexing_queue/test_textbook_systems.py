@@ -225,3 +225,101 @@ def test_timers_that_hardly_matter() -> None:
         found = exact(system(access, 3, places, obsolescence=constant))
         for level in range(3 + places + 1):
             assert found[LEVELS, level] == pytest.approx(without[LEVELS, level], rel=1e-12)
+
+
+# --- no waiting places --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", [{"static": 4}, {"threshold": {"robots": [4, 1], "at": [2]}}])
+def test_without_waiting_places_only_the_mean_service_matters(rule: dict[str, Any]) -> None:
+    """The chain of services of two phases, every measure but second moments; a lognormal law."""
+    two = {"hyperexponential": {"probabilities": [0.9, 0.1], "rates": [1.8, 0.2]}}
+    robots = {"available": 4, "access_time": {"exponential": {"rate": 1.0}}}
+    prices = {"loss": 1.0, "starvation": 2.0, "response": 0.5, "robots": 0.1}
+    base = system(robots["access_time"], 5, 0, service=two)
+    base = base.with_({"robots": robots, "activation": rule, "costs": prices})
+    rows = predict(base)[0]
+    for chain in (row for row in rows if row.source.startswith("avrachenkov2011")):
+        (same,) = (
+            row.value
+            for row in rows
+            if row.source == "kleinrock1975 section 3.5, Erlang B"
+            and (row.measure, row.subject) == (chain.measure, chain.subject)
+        )
+        assert same == pytest.approx(chain.value, rel=1e-11)
+    mean = 0.9 / 1.8 + 0.1 / 0.2
+    other = exact(base.with_("buffer.service", {"lognormal": {"mean": mean, "sd": 3.0}}))
+    levels = [row for row in rows if row.measure in (LEVELS, "control_cost", "loss_probability")]
+    for row in levels:
+        assert other[row.measure, row.subject] == pytest.approx(row.value, rel=1e-11)
+    assert other["sojourn_time_second_moment", "served"] == pytest.approx(mean**2 + 9.0)
+
+
+def test_five_servers_without_places() -> None:
+    """The mean is from outside the project (issue 53)."""
+    service = {"lognormal": {"mean": 1.0, "sd": 1.5}}
+    found = exact(system({"exponential": {"rate": 4.0}}, 5, 0, service=service))
+    assert found["mean_in_system", None] == pytest.approx(3.203733, abs=5e-7)
+
+
+# --- quantiles out of order ---------------------------------------------------------------------
+
+
+def out_of_order(newest: bool, pushes: bool, capacity: int, timer: float) -> tuple[Array, Array]:
+    """Generator of a page that waits, serves and ends, and where pages begin: M/M/1/K+M, load 0.9.
+
+    States: older and newer pages; then its service; ends: served, obsolete, pushed out.
+    """
+    waiting = [(o, n) for o in range(capacity) for n in range(capacity) if o + n <= capacity - 2]
+    place = {state: number for number, state in enumerate(waiting)}
+    service = len(waiting)
+    Q = np.zeros((service + 4, service + 4))
+    Q[service, service + 1] = 1.0
+    for (older, newer), here in place.items():
+        full = older + newer == capacity - 2
+        if not full:
+            Q[here, place[older, newer + 1]] += 0.9
+        elif pushes:
+            Q[here, place[older - 1, newer + 1] if older else service + 3] += 0.9
+        if newest and newer:
+            Q[here, place[older, newer - 1]] += 1.0
+        elif older and not newest:
+            Q[here, place[older - 1, newer]] += 1.0
+        else:
+            Q[here, service] += 1.0
+        if older:
+            Q[here, place[older - 1, newer]] += timer * older
+        if newer:
+            Q[here, place[older, newer - 1]] += timer * newer
+        Q[here, service + 2] += timer
+    Q -= np.diag(Q.sum(axis=1))
+    weights = np.cumprod([1.0, *(0.9 / (1.0 + timer * n) for n in range(capacity))])
+    begins = np.zeros(len(Q))
+    begins[service] = weights[0]
+    for level in range(1, capacity):
+        begins[place[level - 1, 0]] += weights[level]
+    if pushes:
+        begins[place[capacity - 2, 0]] += weights[capacity]
+    return Q, begins / begins.sum()
+
+
+@pytest.mark.parametrize(
+    ("newest", "pushes", "timer"),
+    [(True, False, 0.0), (True, True, 0.2), (False, True, 0.0), (True, False, 0.2)],
+)
+def test_quantiles_of_pages_out_of_order(newest: bool, pushes: bool, timer: float) -> None:
+    """The distribution function, by matrix exponentials, at each quantile."""
+    buffer: dict[str, Any] = {"sojourn_quantiles": [0.5, 0.95]}
+    buffer |= {"discipline": "lifo"} if newest else {}
+    buffer |= {"when_full": "push-out"} if pushes else {}
+    buffer |= {"obsolescence": {"exponential": {"rate": timer}}} if timer else {}
+    found = exact(system({"exponential": {"rate": 0.9}}, 1, 5, **buffer))
+    Q, begins = out_of_order(newest, pushes, 6, timer)
+    ends = expm(Q * 1e4)[:, -3:]
+    for name, columns in (("served", [0]), ("obsolete", [1]), ("accepted", [0, 1, 2])):
+        if name == "obsolete" and not timer:
+            continue
+        for share in (0.5, 0.95):
+            time = found["sojourn_quantile", f"{name} {share}"]
+            by_then = (begins @ expm(Q * time))[-3:][columns].sum()
+            assert by_then / (begins @ ends)[columns].sum() == pytest.approx(share, abs=1e-9)
