@@ -41,6 +41,11 @@ from analytic.indexing_queue.impatience import (
 )
 from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.levels_and_fates import fate_rates, level_probabilities, marginals_of
+from analytic.indexing_queue.matched_services import (
+    between_erlang_laws,
+    rows_of_matched_services,
+    some_match,
+)
 from analytic.indexing_queue.measures import (
     CONTROL_COST,
     Accuracy,
@@ -337,6 +342,12 @@ def _rows_of_chain(scenario: Scenario) -> Iterable[Row]:
     return solved(scenario).rows
 
 
+def some_page_waits(scenario: Scenario) -> str | None:
+    """Pages can wait, or deliveries are not Poisson: else the law of the service hardly matters."""
+    exact = reason_against(_LOSS_SYSTEM, scenario) is None
+    return "it is solved exactly: no page can wait" if exact else None
+
+
 def _cost_out_of_order(scenario: Scenario) -> Values:
     rows = solved(scenario.with_("costs.response", 0.0)).rows
     others = next(value for name, _, value in rows if name == "control_cost")
@@ -608,6 +619,23 @@ _GENERAL = (
     levels_settle,
 )
 """Conditions of the queue with services of any law."""
+
+_MATCHED = (
+    conditions.has_buffer,
+    conditions.several_servers,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.phases_unseen,
+    conditions.pages_leave_the_queue_alone,
+    conditions.markovian_accesses,
+    conditions.known_start_up,
+    conditions.independent_services,
+    service_without_phases,
+    conditions.exponential_patience_or_none,
+    some_page_waits,
+    some_match,
+)
+"""Conditions of several servers with services of any law, approximately."""
 
 _FIFO = (conditions.first_come_first_served,)
 
@@ -1067,6 +1095,16 @@ FORMULAS: tuple[Formula, ...] = (
         latex=CONTROL_COST,
         conditions=(*_IMPATIENT, conditions.priced, conditions.response_known),
         evaluate=_only(rows_of_impatience, "control_cost"),
+    ),
+    _own_row(
+        number="services between Erlang laws",
+        quantity="all measures, several servers, from Erlang laws: services without phases",
+        latex=r"m(c^2)\approx\sum_km_k\prod_{j\ne k}\frac{c^2-1/j}{1/k-1/j},\qquad "
+        r"c^2=\frac{\mathbb{E}\sigma^2}{(\mathbb{E}\sigma)^2}-1",
+        function=between_erlang_laws,
+        kind="approximation",
+        conditions=_MATCHED,
+        evaluate=_all_but(rows_of_matched_services, "control_cost"),
     ),
     _closure_row(
         quantity="levels, rates and shares of large buffers with phase-type timers",

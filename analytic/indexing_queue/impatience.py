@@ -215,7 +215,7 @@ def rows_of_impatience(scenario: Scenario) -> Values:
 def other_timers(scenario: Scenario) -> str | None:
     """Waiting pages have obsolescence timers that are not exponential."""
     if conditions.timer_of(scenario) is None:
-        return "waiting pages have no obsolescence timers"
+        return "waiting pages do not become obsolete"
     exponential = conditions.exponential_patience_or_none(scenario) is None
     return "obsolescence timers are exponential" if exponential else None
 

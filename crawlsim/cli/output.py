@@ -335,13 +335,15 @@ def solution_record(
     others: Sequence[NotApplicable],
     accuracy: Accuracy | ClosureError | None,
     course: Course,
+    window: Sequence[Prediction] = (),
 ) -> dict[str, Any]:
-    """All that the formulas say of a scenario, for JSON."""
+    """All that the formulas say of a scenario, for JSON; the window where it starts empty."""
     return {
         "scenario": scenario.name,
         "predictions": prediction_records(predictions, others),
         "not_applicable": refusal_records((*others, *course.not_applicable)),
         "accuracy": None if accuracy is None else accuracy._asdict(),
+        **({"window": prediction_records(window, ())} if window else {}),
         **course_record(scenario, course),
         **infinite_record(scenario),
     }
@@ -365,6 +367,7 @@ def prediction_table(
     predictions: Sequence[Prediction],
     every: bool = False,
     changes: Sequence[str] = (),
+    about: str = "",
 ) -> Table:
     """Predictions with their kinds, formulas and sources.
 
@@ -372,7 +375,8 @@ def prediction_table(
     then bounds and approximations, of one kind the most special. Another number has its own row.
     """
     columns = ("measure", ">value", "|unit", "|kind", "formula", "source")
-    table = new_table(titled(scenario, changes), *columns)
+    title = titled(scenario, changes)
+    table = new_table(f"{title}: {about}" if about else title, *columns)
     agreeing = [[each] for each in predictions]
     if not every:
         agreeing = alike(predictions, lambda row: (row.measure, row.subject), lambda row: row.value)

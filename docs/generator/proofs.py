@@ -121,6 +121,7 @@ PLACES = {
         "copies dropped independently": f"{_APPROXIMATE}copies-dropped-independently",
         "copies replaced independently": f"{_APPROXIMATE}copies-replaced-independently",
         "timers of any law": f"{_APPROXIMATE}timers-of-any-law",
+        "services between Erlang laws": f"{_APPROXIMATE}services-between-erlang-laws",
         "moment match": f"{_APPROXIMATE}moment-match",
         "end-to-end cost, approximately": f"{_APPROXIMATE}the-cost-approximately",
     },

@@ -826,6 +826,11 @@ REFUSED: dict[str, Scenario] = {
     ),
     "waiting pages become obsolete": queue(STALE),
     "waiting pages do not become obsolete": queue(),
+    "obsolescence timers are exponential": queue(STALE),
+    "4000 pages can wait, limit 3000": queue(stale(GAMMA) | {"buffer.waiting_places": 4000}),
+    "it is solved exactly: no page can wait": queue(
+        {"buffer.servers": 2, "buffer.waiting_places": 0, "buffer.service": GAMMA}
+    ),
     "waiting pages are dropped when their originals change": queue(
         PAGES | {"buffer.obsolescence": "page-change"}
     ),
@@ -970,7 +975,8 @@ NOT_FOUND = "[costs] prices the response time: there are no sojourn times by cla
 
 def test_an_answer_that_did_not_converge_is_never_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solution, "MOST_PASSES", 6)
-    scenario = queue(stale(H2) | {"buffer.waiting_places": 10, "name": "stopped-early"})
+    changes = {"buffer.waiting_places": 10, "buffer.service": ERLANG, "name": "stopped-early"}
+    scenario = queue(stale(H2) | changes)
     predictions, others = predict(scenario)
     reasons = [each.reason for each in others if each.source.startswith("avrachenkov2011 Th")]
     assert len(reasons) == 4

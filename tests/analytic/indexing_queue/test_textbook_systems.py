@@ -11,6 +11,13 @@ from scipy.linalg import expm
 
 from analytic import predict
 from analytic.indexing_queue.impatience import impatient_queue
+from analytic.indexing_queue.matched_services import between_erlang_laws
+from analytic.indexing_queue.one_robot import (
+    quantiles_of_one_robot,
+    quantiles_of_servers_at_accesses,
+    rows_of_one_robot,
+    rows_of_servers_at_accesses,
+)
 from scenarios import Scenario, scenario_from
 from scenarios.arrays import Array
 from scenarios.laws import PhaseType
@@ -90,7 +97,7 @@ def test_one_robot_before_several_servers(access: Any, mean: float | None, timer
 
 
 @pytest.mark.parametrize("servers", [1, 2])
-def test_a_gamma_law_of_three_phases_is_an_erlang_law(servers: int) -> None:
+def test_erlang_accesses_are_solved_both_ways(servers: int) -> None:
     """Embedded at accesses, and the chain with their phases: every measure, quantiles too."""
     phases = {"phase-type": {"alpha": [0.6, 0.4], "T": [[-3.0, 1.0], [0.0, -0.8]]}}
     buffer = {
@@ -98,8 +105,14 @@ def test_a_gamma_law_of_three_phases_is_an_erlang_law(servers: int) -> None:
         "obsolescence": {"exponential": {"mean": 4.0}},
         "sojourn_quantiles": [0.5, 0.95],
     }
-    embedded = exact(system({"gamma": {"shape": 3.0, "mean": 0.6}}, servers, 4, **buffer))
-    chain = exact(system({"erlang": {"shape": 3, "mean": 0.6}}, servers, 4, **buffer))
+    scenario = system({"erlang": {"shape": 3, "mean": 0.6}}, servers, 4, **buffer)
+    chain = exact(scenario)
+    rows_of = rows_of_one_robot if servers == 1 else rows_of_servers_at_accesses
+    embedded = {row[:2]: row[2] for row in rows_of(scenario)}
+    quantiles = quantiles_of_one_robot if servers == 1 else quantiles_of_servers_at_accesses
+    for name, times in quantiles(scenario, (0.5, 0.95)).items():
+        embedded["sojourn_quantile", f"{name} 0.5"] = times[0]
+        embedded["sojourn_quantile", f"{name} 0.95"] = times[1]
     assert ("sojourn_quantile", "obsolete 0.95") in chain
     assert {key: embedded[key] for key in chain} == pytest.approx(chain, rel=1e-9, abs=1e-12)
 
@@ -323,3 +336,43 @@ def test_quantiles_of_pages_out_of_order(newest: bool, pushes: bool, timer: floa
             time = found["sojourn_quantile", f"{name} {share}"]
             by_then = (begins @ expm(Q * time))[-3:][columns].sum()
             assert by_then / (begins @ ends)[columns].sum() == pytest.approx(share, abs=1e-9)
+
+
+# --- several servers, services without phases ----------------------------------------------------
+
+
+def test_a_polynomial_in_the_variation_is_met_and_what_does_not_settle_is_left_out() -> None:
+    """By hand: 3 - 2 c² + c⁴ at c² = 0 and 0.4; a measure that jumps at the last law."""
+    shapes = [1, 2, 3, 4]
+    found = [
+        {("a", None): 3.0 - 2.0 / k + 1.0 / k**2, ("jumps", None): 1.0 if k < 4 else 2.0}
+        for k in shapes
+    ]
+    assert between_erlang_laws(0.0, shapes, found) == {("a", None): pytest.approx(3.0)}
+    assert between_erlang_laws(0.4, shapes, found)["a", None] == pytest.approx(2.36)
+
+
+def test_services_between_erlang_laws() -> None:
+    """At an Erlang law exactly; constant services as in a simulation of 80 million time units."""
+    access = {"exponential": {"rate": 2.7}}
+    erlang = exact(system(access, 3, 7, service={"erlang": {"shape": 2, "mean": 1.0}}))
+    rows = predict(system(access, 3, 7, service={"lognormal": {"mean": 1.0, "sd": 0.5**0.5}}))[0]
+    assert {row.kind for row in rows} == {"approximation"}
+    assert len(rows) > 20
+    for row in rows:
+        if row.value > 1e-12:
+            assert row.value == pytest.approx(erlang[row.measure, row.subject], rel=1e-9)
+    constant = exact(system(access, 3, 7, service={"deterministic": {"value": 1.0}}))
+    assert constant["mean_in_system", None] == pytest.approx(4.52424, rel=1e-3)
+    assert constant["loss_probability", None] == pytest.approx(0.02556, rel=0.015)
+
+
+@pytest.mark.parametrize("sd", [1.5, 0.7])
+def test_lognormal_services_at_three_servers(sd: float) -> None:
+    """Two moments of three: against the loss system, whose law does not matter, as places go."""
+    service = {"lognormal": {"mean": 1.0, "sd": sd}}
+    found = exact(system({"exponential": {"rate": 2.0}}, 3, 1, service=service))
+    least = exact(system({"exponential": {"rate": 2.0}}, 3, 0, service=service))
+    most = exact(system({"exponential": {"rate": 2.0}}, 4, 0, service=service))
+    name = ("loss_probability", None)
+    assert most[name] < found[name] < least[name]
