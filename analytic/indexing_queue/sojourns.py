@@ -287,9 +287,11 @@ def sojourn_quantiles(
     The root of the distribution function of `sojourn_cdf`, whose sum over jumps is kept.
     """
     starts = entries(chain, stationary)
+    pages = ends_of(chain, starts, 1)[0]
+    fates = fate_rates(chain, marginals_of(chain, stationary))
 
-    def by_class(rates: Array) -> dict[str, Array]:
-        return _by_class(chain, stationary, starts, rates)
+    def by_class(ended: Array) -> dict[str, Array]:
+        return shares_by_class(ended, pages, fates)
 
     return _TaggedPage(chain, starts).quantiles(by_class, shares)
 
@@ -367,18 +369,15 @@ class _TaggedPage(Absorbing):
         positions = _positions_alone(self.chain)
         tables = tables_of(positions)
         (flow, spare, _) = working_space(positions)
-        limits = positions.starts.tolist()
+        second = int(positions.starts[2])  # the state of level 0, then those of position 1
+        own = self.chain.patience.exit_rates
+        dropped = np.tile(own, (positions.states - second) // len(own))
         probabilities = np.concatenate([np.zeros(1), *self.starts])
         rates = np.empty_like(flow)
         total = probabilities.sum()
         while True:
-            ends = [
-                _ends_at(
-                    self.chain, position, probabilities[limits[position] : limits[position + 1]]
-                )
-                for position in range(1, positions.top + 1)
-            ]
-            yield np.sum(ends, axis=0) / rate
+            served = probabilities[1:second] @ self.chain.service.exit_rates
+            yield np.array([served, probabilities[second:] @ dropped]) / rate
             step(tables, probabilities, (flow, spare, rates), rate)
             if probabilities.sum() <= 1e-18 * total:
                 return

@@ -993,6 +993,7 @@ def test_every_reason_is_reached(condition: Callable[..., Any]) -> None:
         "settled",
         "levels_settle",
         "phases_unseen",
+        "some_match",
         "servers_solved",
         "batches_solved",
         "page_of_batches_fits",

@@ -114,6 +114,8 @@ def test_erlang_accesses_are_solved_both_ways(servers: int) -> None:
         embedded["sojourn_quantile", f"{name} 0.5"] = times[0]
         embedded["sojourn_quantile", f"{name} 0.95"] = times[1]
     assert ("sojourn_quantile", "obsolete 0.95") in chain
+    if servers == 1:
+        del chain["idle_indexers", None]
     assert {key: embedded[key] for key in chain} == pytest.approx(chain, rel=1e-9, abs=1e-12)
 
 
