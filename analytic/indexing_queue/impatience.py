@@ -21,16 +21,17 @@ from analytic.indexing_queue.measures import KnownLevels, all_rows
 from analytic.indexing_queue.several_servers import idle_servers
 from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
 from analytic.machinery.active_robots import robots_at
-from analytic.machinery.phase_type import PhaseLaw
+from analytic.machinery.phase_type import PhaseLaw, phase_count
 from analytic.machinery.refusal import Remembered
 from analytic.machinery.transforms import jumps, mean_time, survival
 from scenarios import Scenario
 from scenarios.arrays import Array
-from scenarios.laws import Distribution
+from scenarios.laws import Distribution, Hyperexponential, PhaseType
 from scenarios.model import present
 
 _MOST_PLACES = 3000
-"""Waiting places: their integrals take some seconds."""
+_MOST_PHASES = 30
+"""Waiting places, and phases of a timer without a formula: the integrals take a second or two."""
 
 _PANELS = 120
 _ORDER = 12
@@ -222,9 +223,12 @@ def other_timers(scenario: Scenario) -> str | None:
 
 @dependent
 def few_places(scenario: Scenario) -> str | None:
-    """At most 3000 pages can wait, and the survival of their timers is known."""
+    """At most 3000 pages can wait, and the survival of their timers is soon known."""
     places = buffer_of(scenario).waiting_places
     if places > _MOST_PLACES:
         return f"{places} pages can wait, limit {_MOST_PLACES}"
+    law = conditions.timer_of(scenario)
+    if isinstance(law, PhaseType | Hyperexponential) and (phase_count(law) or 0) > _MOST_PHASES:
+        return f"obsolescence timers have {phase_count(law)} phases, limit {_MOST_PHASES}"
     _rows_of(scenario)
     return None

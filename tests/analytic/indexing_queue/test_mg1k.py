@@ -186,7 +186,7 @@ def by_matrix_exponentials(D0: Array, D1: Array, service: float, capacity: int) 
 def test_deliveries_with_a_memory_and_constant_services(
     access: Any, service: float, capacity: int, mean: float | None
 ) -> None:
-    """MAP/D/1/K; the mean of the first is from outside the project (issue 53)."""
+    """MAP/D/1/K; the mean of the first is from outside the project."""
     scenario = queue(NEVER).with_(
         {
             "robots": {"available": 1, "access_time": {"map": access}},

@@ -86,7 +86,7 @@ def points(access: dict[str, Any]) -> tuple[Array, Array]:
     ids=["D/M/3/10", "U/M/3/10", "U/M/3/10+M"],
 )
 def test_one_robot_before_several_servers(access: Any, mean: float | None, timer: float) -> None:
-    """The two means are from outside the project (issue 53)."""
+    """The two means are from outside the project."""
     patience = {"obsolescence": {"exponential": {"rate": timer}}} if timer else {}
     found = exact(system(access, 3, 7, **patience))
     levels, lost = at_accesses(*points(access), 3, 10, timer)
@@ -223,7 +223,7 @@ def test_sojourn_times_under_timers_with_phases_are_those_of_the_chain() -> None
     ids=["M/M/1+D", "M/M/3+D"],
 )
 def test_constant_timers(rate: float, servers: int, places: int, timer: float, mean: float) -> None:
-    """The means are from outside the project (issue 53)."""
+    """The means are from outside the project."""
     constant = {"deterministic": {"value": timer}}
     access = {"exponential": {"rate": rate}}
     found = exact(system(access, servers, places, obsolescence=constant))
@@ -271,7 +271,7 @@ def test_without_waiting_places_only_the_mean_service_matters(rule: dict[str, An
 
 
 def test_five_servers_without_places() -> None:
-    """The mean is from outside the project (issue 53)."""
+    """The mean is from outside the project."""
     service = {"lognormal": {"mean": 1.0, "sd": 1.5}}
     found = exact(system({"exponential": {"rate": 4.0}}, 5, 0, service=service))
     assert found["mean_in_system", None] == pytest.approx(3.203733, abs=5e-7)

@@ -513,7 +513,7 @@ def test_a_system_that_changes_is_never_told_that_its_warmup_is_too_short() -> N
 
 
 def test_a_window_from_empty_beside_the_long_run() -> None:
-    """M/M/1/10 from 0 to 10, by a dense exponential; the mean is from outside (issue 53)."""
+    """M/M/1/10 from 0 to 10, by a dense exponential; the mean is from outside."""
     scenario = scenario_from(
         {
             "name": "short",
