@@ -830,7 +830,7 @@ REFUSED: dict[str, Scenario] = {
     "4000 pages can wait, limit 3000": queue(stale(GAMMA) | {"buffer.waiting_places": 4000}),
     "obsolescence timers have 31 phases, limit 30": queue(
         stale({"hyperexponential": {"probabilities": [1 / 31] * 31, "rates": [*range(1, 32)]}})
-        | {"buffer.waiting_places": 2}
+        | {"buffer.servers": 2}
     ),
     "it is solved exactly: no page can wait": queue(
         {"buffer.servers": 2, "buffer.waiting_places": 0, "buffer.service": GAMMA}
