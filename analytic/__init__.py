@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from analytic.index.targets import optimize, resolve
     from analytic.indexing_queue.exact_laws import exact_laws, points_of
     from analytic.indexing_queue.formulas import accuracy_of, relaxation_time_of
-    from analytic.transient.answers import Course, course_of
+    from analytic.transient.answers import Course, course_of, window_from_empty
     from analytic.transient.start_up import start_up_times, suggested_warmup
     from analytic.verdicts.crosscheck import (
         Comparison,
@@ -48,7 +48,7 @@ _NAMES = {
     "analytic.index.targets": ("optimize", "resolve"),
     "analytic.indexing_queue.exact_laws": ("exact_laws", "points_of"),
     "analytic.indexing_queue.formulas": ("accuracy_of", "relaxation_time_of"),
-    "analytic.transient.answers": ("Course", "course_of"),
+    "analytic.transient.answers": ("Course", "course_of", "window_from_empty"),
     "analytic.transient.start_up": ("start_up_times", "suggested_warmup"),
     "analytic.verdicts.crosscheck": (
         "Comparison",
@@ -93,6 +93,7 @@ __all__ = [
     "scope_of",
     "start_up_times",
     "suggested_warmup",
+    "window_from_empty",
     "with_laws",
 ]
 

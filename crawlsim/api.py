@@ -64,6 +64,9 @@ class Solution:
         One period of the periodic regime of a system whose interventions repeat.
     scenario : str
         Its name.
+    window : list of Prediction
+        Where `run.warmup` is 0, what the window from the empty system on shows; the predictions are
+        those of the long run.
     """
 
     predictions: list[Prediction]
@@ -71,6 +74,7 @@ class Solution:
     course: OverTime = NO_COURSE.course
     periodic: OverTime | None = None
     scenario: str = "the scenario"
+    window: list[Prediction] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[Any]:
         """The predictions, and the formulas that do not apply."""
@@ -335,7 +339,8 @@ def solve(system: System) -> Solution:
     predictions, others = analytic.predict(scenario)
     course = analytic.course_of(scenario)
     reasons = [*others, *course.not_applicable]
-    return Solution(predictions, reasons, course.course, course.periodic, scenario.name)
+    window = analytic.window_from_empty(scenario)
+    return Solution(predictions, reasons, course.course, course.periodic, scenario.name, window)
 
 
 @checked

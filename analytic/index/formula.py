@@ -70,8 +70,15 @@ class Reasons:
                 self._said[condition] = str(refusal)
         return self._said[condition]
 
+    def behind(self, conditions: Iterable[Condition], reasons: Iterable[str]) -> list[Condition]:
+        """The conditions that were asked and gave one of the reasons."""
+        given = set(reasons)
+        return [each for each in conditions if self._said.get(each) in given]
 
-AS_LONG = "accesses to unchanged pages are shorter (robots.unchanged.share_of_time)"
+
+SHARE_OF_TIME = "robots.unchanged.share_of_time"
+
+AS_LONG = f"accesses to unchanged pages are shorter ({SHARE_OF_TIME})"
 """Why no formula holds but those that say `shorter_accesses_too`."""
 
 

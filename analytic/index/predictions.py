@@ -24,6 +24,8 @@ from analytic.index.commits import (
     without_commits,
 )
 from analytic.index.formula import (
+    AS_LONG,
+    SHARE_OF_TIME,
     Formula,
     Prediction,
     Reasons,
@@ -31,7 +33,8 @@ from analytic.index.formula import (
     fails_a_premise,
     obstacles,
 )
-from analytic.index.names import shown
+from analytic.index.keys import keys_to_change
+from analytic.index.names import place_of, shown
 from analytic.machinery.active_robots import require_decided
 from analytic.machinery.refusal import NoAnswerError
 from analytic.rules import statements as rules
@@ -80,6 +83,8 @@ class NotApplicable:
         What the formula gives, in words.
     is_of_several : bool
         Whether the same paper and number says something else of another quantity.
+    keys : tuple of str
+        The keys of the scenario file that would have to change.
     """
 
     source: str
@@ -87,6 +92,7 @@ class NotApplicable:
     other_subject: bool = False
     quantity: str = ""
     is_of_several: bool = False
+    keys: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -107,8 +113,8 @@ class NotApplicable:
 def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
     """The predictions of all formulas that cover the scenario, and the reasons of the others.
 
-    The others come in the order of what they lack: the fewest obstacles first, and last those that
-    are about systems of another kind.
+    The others come in the order of what they lack: the fewest obstacles first, of these the exact
+    ones, of these the most general; and last those that are about systems of another kind.
 
     Parameters
     ----------
@@ -145,13 +151,18 @@ def _beside_commits(source: str, reason: str) -> NotApplicable:
 def _predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
     """The same for what was indexed and can be searched at once."""
     predictions: list[Prediction] = []
-    others: list[NotApplicable] = []
+    others: dict[Formula, NotApplicable] = {}
     reasons_of = Reasons(scenario)
     for formula in FORMULAS:
+        keys: list[str] = []
         if scenario.interventions and not formula.over_time:
             reasons: tuple[str, ...] = (_UNCHANGED_ONLY,)
+            keys = ["interventions"]
         else:
             reasons = tuple(obstacles(formula.conditions, reasons_of))
+            for condition in reasons_of.behind(formula.conditions, reasons):
+                keys += keys_to_change(condition, scenario)
+            keys += [SHARE_OF_TIME] * (AS_LONG in reasons)
         if not reasons:
             try:
                 predictions += formula.predict(scenario)
@@ -159,10 +170,20 @@ def _predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]
                 reasons = (str(refusal),)
         if reasons:
             foreign = fails_a_premise(formula.conditions, reasons_of)
-            others.append(NotApplicable(formula.source, reasons, foreign, formula.quantity))
-    mixed = _of_several_minds(predictions, others)
-    others = [replace(each, is_of_several=each.source in mixed) for each in others]
-    return predictions, sorted(others, key=lambda each: (each.other_subject, len(each.reasons)))
+            others[formula] = NotApplicable(
+                formula.source, reasons, foreign, formula.quantity, keys=tuple(dict.fromkeys(keys))
+            )
+    nearest = sorted(others, key=lambda each: _distance(each, others[each]))
+    mixed = _of_several_minds(predictions, others.values())
+    return predictions, [
+        replace(others[each], is_of_several=each.source in mixed) for each in nearest
+    ]
+
+
+def _distance(formula: Formula, why_not: NotApplicable) -> tuple[bool, int, bool, int]:
+    """How far a formula is from covering a scenario."""
+    lacking = len(why_not.reasons)
+    return why_not.other_subject, lacking, formula.kind != "exact", -place_of(formula.source)
 
 
 def _of_several_minds(

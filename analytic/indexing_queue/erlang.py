@@ -40,6 +40,24 @@ def mmck_levels(load: float, servers: int, capacity: int) -> Array:
     return birth_death([load] * capacity, list(deaths))
 
 
+def loss_system_levels(deliveries: Array, mean: float) -> Array:
+    """Level probabilities of M(n)/G/c/c: ``p_n / p_(n-1) = lambda_(n-1) mean / n``.
+
+    Parameters
+    ----------
+    deliveries : ndarray, shape (c + 1,)
+        Delivery rate at each level; at c pages are lost.
+    mean : float
+        Of the services.
+
+    Notes
+    -----
+    The law of the service does not matter beyond its mean (Sevastyanov, 1957), whatever the rates
+    are at the levels: docs/theory/other-queues.md.
+    """
+    return birth_death(list(deliveries[:-1]), list(np.arange(1.0, len(deliveries)) / mean))
+
+
 def erlang_b(load: float, servers: int) -> float:
     """Probability that all servers of M/G/c/c are busy, hence of a loss.
 

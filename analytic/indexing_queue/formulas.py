@@ -28,16 +28,29 @@ from analytic.indexing_queue.batches import (
 from analytic.indexing_queue.chain import count_states, dense_generator
 from analytic.indexing_queue.erlang import (
     erlang_a_throughput,
-    erlang_b,
+    loss_system_levels,
     mean_sojourn_without_limit,
     mmck_levels,
 )
 from analytic.indexing_queue.hysteresis import switch_rate
+from analytic.indexing_queue.impatience import (
+    few_places,
+    impatient_queue,
+    other_timers,
+    rows_of_impatience,
+)
 from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.levels_and_fates import fate_rates, level_probabilities, marginals_of
+from analytic.indexing_queue.matched_services import (
+    between_erlang_laws,
+    rows_of_matched_services,
+    some_match,
+)
 from analytic.indexing_queue.measures import (
     CONTROL_COST,
     Accuracy,
+    KnownLevels,
+    all_rows,
     approximated,
     chain_of,
     closure_fits,
@@ -62,17 +75,19 @@ from analytic.indexing_queue.measures import (
 from analytic.indexing_queue.mg1k import (
     general_queue,
     levels_settle,
-    of_costs,
-    of_levels,
-    of_sojourns,
+    rows_of_general,
     service_without_phases,
-    work_when_empty,
 )
 from analytic.indexing_queue.one_robot import (
     accesses_fit,
+    measures_at_accesses,
     no_markovian_accesses,
     one_robot_measures,
+    quantiles_of_one_robot,
+    quantiles_of_servers_at_accesses,
     rows_of_one_robot,
+    rows_of_servers_at_accesses,
+    servers_at_accesses,
 )
 from analytic.indexing_queue.priorities import (
     PRIORITIES,
@@ -85,18 +100,25 @@ from analytic.indexing_queue.several_servers import (
     sojourn_quantiles_of_servers,
     solve_servers,
 )
-from analytic.indexing_queue.sojourns import Row, sojourn_moments, sojourn_quantiles
+from analytic.indexing_queue.sojourns import (
+    Row,
+    moment_rows,
+    sojourn_moments,
+    sojourn_quantiles,
+)
 from analytic.indexing_queue.unordered_sojourns import (
     out_of_order,
     pushed_one_by_one,
+    quantiles_out_of_order,
     sojourns_out_of_order,
+    unordered_quantiles,
     unordered_sojourns,
     waiting_page_fits,
 )
 from analytic.machinery.active_robots import require_decided, robots_at
 from analytic.machinery.markov import birth_death, relaxation_time
 from analytic.machinery.phase_type import exponential_rate
-from analytic.machinery.transforms import mean_time
+from analytic.machinery.transforms import moments
 from scenarios import Scenario
 from scenarios.arrays import Array
 
@@ -325,6 +347,12 @@ def _rows_of_chain(scenario: Scenario) -> Iterable[Row]:
     return solved(scenario).rows
 
 
+def some_page_waits(scenario: Scenario) -> str | None:
+    """Pages can wait, or deliveries are not Poisson: else the law of the service hardly matters."""
+    exact = reason_against(_LOSS_SYSTEM, scenario) is None
+    return "it is solved exactly: no page can wait" if exact else None
+
+
 def _cost_out_of_order(scenario: Scenario) -> Values:
     rows = solved(scenario.with_("costs.response", 0.0)).rows
     others = next(value for name, _, value in rows if name == "control_cost")
@@ -353,18 +381,24 @@ def _mmck(scenario: Scenario) -> Values:
     return _of_textbook(levels, arrivals)
 
 
-def _erlang_b(scenario: Scenario) -> Values:
-    """The loss, for any law of the service."""
+def _loss_system(scenario: Scenario) -> Iterable[Row]:
+    """Every measure where no page waits, for any law of the service."""
     buffer, _ = conditions.buffer_and_robots(scenario)
-    arrivals = float(conditions.delivery_rates_at_levels(scenario)[0])
-    load = arrivals * mean_time(conditions.service_law(scenario))
-    lost = erlang_b(load, buffer.servers)
-    if arrivals > 0:
-        yield "loss_probability", None, lost
-    yield "loss_rate", None, arrivals * lost
-    yield "throughput", None, arrivals * (1 - lost)
-    for level, probability in enumerate(mmck_levels(load, buffer.servers, buffer.servers).tolist()):
-        yield "level_probability", level, probability
+    law = conditions.service_law(scenario)
+    mean, second = moments(law)
+    deliveries = conditions.delivery_rates_at_levels(scenario)
+    levels = loss_system_levels(deliveries, mean)
+    at = robots_at(scenario)
+    active = float(levels @ np.array([at(level) for level in range(len(levels))], dtype=float))
+    entering = float(levels[:-1] @ deliveries[:-1])
+    lost = float(levels[-1] * deliveries[-1])
+    rates = {"delivered": entering + lost, "lost": lost, "obsolete": 0.0, "served": entering}
+    served = entering * np.array([1.0, mean, second])
+    sojourns = list(moment_rows(np.stack([served, np.zeros(3)])))
+    known = KnownLevels.of(levels)
+    yield from all_rows(known, (active, []), rates, scenario.prices, sojourns)
+    if buffer.servers > 1:
+        yield "idle_indexers", None, idle_servers(levels, buffer.servers)
 
 
 def _erlang_c(scenario: Scenario) -> Values:
@@ -506,6 +540,22 @@ _ONE_ROBOT = (
 )
 """Conditions of the chain embedded at the accesses of one robot."""
 
+_SERVERS_AT_ACCESSES = (
+    conditions.has_buffer,
+    conditions.several_servers,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.not_switching,
+    conditions.pages_leave_the_queue_alone,
+    page_conditions.independent_accesses,
+    page_conditions.one_robot,
+    no_markovian_accesses,
+    conditions.phase_type_service,
+    conditions.exponential_patience_or_none,
+    accesses_fit,
+)
+"""Conditions of several servers, embedded at the accesses of one robot."""
+
 _POISSON = (
     conditions.has_buffer,
     conditions.one_server,
@@ -516,6 +566,14 @@ _POISSON = (
     conditions.poisson_accesses,
     conditions.exponential_service,
 )
+
+_IMPATIENT = (
+    *(each for each in _POISSON if each is not conditions.one_server),
+    conditions.first_come_first_served,
+    other_timers,
+    few_places,
+)
+"""Conditions of Poisson deliveries, exponential services and timers of any law."""
 
 _SERVERS = (
     conditions.has_buffer,
@@ -532,6 +590,18 @@ _SERVERS = (
 )
 """Conditions of several servers."""
 
+_LOSS_SYSTEM = (
+    conditions.has_buffer,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.pages_leave_the_queue_alone,
+    conditions.not_switching,
+    conditions.poisson_accesses,
+    conditions.no_waiting_place,
+    conditions.services_alike,
+)
+"""Conditions of servers without waiting places, behind Poisson deliveries."""
+
 _TEXTBOOK = (
     *(each for each in _POISSON if each is not conditions.one_server),
     conditions.several_servers,
@@ -544,18 +614,41 @@ _GENERAL = (
     conditions.one_server,
     conditions.no_host_spacing,
     conditions.resolved_activation,
+    conditions.phases_unseen,
     conditions.pages_leave_the_queue_alone,
-    conditions.not_switching,
-    conditions.poisson_accesses,
+    conditions.markovian_accesses,
+    conditions.known_start_up,
     conditions.independent_services,
     service_without_phases,
     conditions.exponential_patience_or_none,
-    work_when_empty,
     levels_settle,
 )
 """Conditions of the queue with services of any law."""
 
+_MATCHED = (
+    conditions.has_buffer,
+    conditions.several_servers,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.phases_unseen,
+    conditions.pages_leave_the_queue_alone,
+    conditions.markovian_accesses,
+    conditions.known_start_up,
+    conditions.independent_services,
+    service_without_phases,
+    conditions.exponential_patience_or_none,
+    some_page_waits,
+    some_match,
+)
+"""Conditions of several servers with services of any law, approximately."""
+
 _FIFO = (conditions.first_come_first_served,)
+
+_QUANTILES = (
+    r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
+    r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c"
+)
+"""The statement of a quantile, as LaTeX."""
 
 _OUT_OF_ORDER = (out_of_order, pushed_one_by_one, waiting_page_fits)
 
@@ -565,6 +658,22 @@ _servers_row = partial(
     Formula,
     paper="avrachenkov2011",
     number="section 3, several servers",
+    kind="exact",
+    origin="own",
+)
+_impatient_row = partial(
+    Formula,
+    paper="brandt1999",
+    number="timers of any law",
+    function=impatient_queue,
+    kind="exact",
+    origin="own",
+    conditions=_IMPATIENT,
+)
+_takacs_row = partial(
+    Formula,
+    paper="takacs1962",
+    number="embedded at arrivals, with a capacity",
     kind="exact",
     origin="own",
 )
@@ -694,8 +803,7 @@ FORMULAS: tuple[Formula, ...] = (
     _exact_row(
         number="Theorem 4, inverted",
         quantity="quantiles of the sojourn time by class of pages",
-        latex=r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
-        r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
+        latex=_QUANTILES,
         function=sojourn_quantiles,
         conditions=(*_CHAIN, quantiles_asked, *_FIFO, sojourns_solved),
         evaluate=_quantiles,
@@ -727,6 +835,14 @@ FORMULAS: tuple[Formula, ...] = (
         evaluate=sojourns_out_of_order,
     ),
     _own_row(
+        number="pages out of order",
+        quantity="quantiles of the sojourn time, last come first served or with push-out",
+        latex=_QUANTILES,
+        function=unordered_quantiles,
+        conditions=(*_CHAIN, quantiles_asked, *_OUT_OF_ORDER),
+        evaluate=lambda scenario: _by_share(scenario, partial(quantiles_out_of_order, scenario)),
+    ),
+    _own_row(
         number="pages out of order, cost",
         quantity="control cost with the response time of such pages",
         latex=CONTROL_COST,
@@ -756,6 +872,44 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_only(rows_of_one_robot, "control_cost"),
     ),
+    _own_row(
+        number="one robot, queue",
+        quantity="quantiles of the sojourn time by class of pages of such a queue",
+        latex=_QUANTILES,
+        function=sojourn_quantiles,
+        conditions=(*_ONE_ROBOT, quantiles_asked, *_FIFO),
+        evaluate=lambda scenario: _by_share(scenario, partial(quantiles_of_one_robot, scenario)),
+    ),
+    _takacs_row(
+        quantity="levels, rates, shares, sojourn times: one robot, several servers",
+        latex=r"\pi=\pi\,\mathbb{E}\,e^{GX}\Delta,\qquad p=\frac{1}{\mathbb{E}X}\,\pi\,\mathbb{E}"
+        r"\int_0^Xe^{Gt}\,dt,\qquad P_{\mathrm{loss}}=\pi\,\mathbb{E}\,e^{GX}\,\mathbf{b},"
+        r"\qquad P_{\mathrm{succ}}=1-P_{\mathrm{loss}}-P_{\mathrm{obs}}",
+        function=servers_at_accesses,
+        conditions=_SERVERS_AT_ACCESSES,
+        evaluate=_all_but(rows_of_servers_at_accesses, "control_cost"),
+    ),
+    _takacs_row(
+        quantity="quantiles of the sojourn time by class of pages: one robot, several servers",
+        latex=_QUANTILES,
+        function=sojourn_quantiles_of_servers,
+        conditions=(*_SERVERS_AT_ACCESSES, quantiles_asked, *_FIFO),
+        evaluate=lambda scenario: _by_share(
+            scenario, partial(quantiles_of_servers_at_accesses, scenario)
+        ),
+    ),
+    _takacs_row(
+        quantity="control cost: one robot, several servers",
+        latex=CONTROL_COST,
+        function=measures_at_accesses,
+        conditions=(
+            *_SERVERS_AT_ACCESSES,
+            conditions.priced,
+            conditions.switches_not_priced,
+            conditions.response_known,
+        ),
+        evaluate=_only(rows_of_servers_at_accesses, "control_cost"),
+    ),
     _exact_row(
         number="section 3, idle server",
         quantity="idle indexers, where the file speaks of its one server",
@@ -784,8 +938,7 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _servers_row(
         quantity="quantiles of the sojourn time by class with several servers",
-        latex=r"v_c(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_c}"
-        r"{\mathbf{a}\,\mathbf{f}_c}\ge q\right\},\qquad\mathbf{f}_c=(-T)^{-1}\mathbf{t}_c",
+        latex=_QUANTILES,
         function=sojourn_quantiles_of_servers,
         conditions=(*_SERVERS, quantiles_asked, *_FIFO),
         evaluate=_quantiles_of_servers,
@@ -887,21 +1040,21 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _textbook_row(
         number="section 3.5, Erlang B",
-        quantity="losses and levels, for any law of the service",
-        latex=r"p_n=\frac{a^n/n!}{\sum_{k=0}^ca^k/k!},\qquad a=\frac{\lambda}{\mu},\qquad "
-        r"P_{\mathrm{loss}}=p_c",
-        function=erlang_b,
-        conditions=(
-            conditions.has_buffer,
-            conditions.no_host_spacing,
-            conditions.resolved_activation,
-            conditions.pages_leave_the_queue_alone,
-            conditions.static_robots,
-            conditions.poisson_accesses,
-            conditions.no_waiting_place,
-            conditions.services_alike,
-        ),
-        evaluate=_erlang_b,
+        quantity="levels, losses, sojourn times without waiting, for any law of the service",
+        latex=r"p_n=\frac{\lambda_{n-1}}{n\,\mu}\,p_{n-1},\qquad\sum_{n=0}^cp_n=1,\qquad "
+        r"P_{\mathrm{loss}}=\frac{\lambda_cp_c}{\sum_{n=0}^c\lambda_np_n},\qquad "
+        r"P_{\mathrm{succ}}=1-P_{\mathrm{loss}},\qquad\mathbb{E}T=\frac{1}{\mu}",
+        function=loss_system_levels,
+        conditions=_LOSS_SYSTEM,
+        evaluate=_all_but(_loss_system, "control_cost"),
+    ),
+    _textbook_row(
+        number="section 3.5, Erlang B",
+        quantity="control cost without waiting, for any law of the service",
+        latex=CONTROL_COST,
+        function=control_cost,
+        conditions=(*_LOSS_SYSTEM, conditions.priced, conditions.switches_not_priced),
+        evaluate=_only(_loss_system, "control_cost"),
     ),
     _textbook_row(
         number="section 3.4, Erlang C",
@@ -930,15 +1083,17 @@ FORMULAS: tuple[Formula, ...] = (
     _general_row(
         quantity="levels, rates and shares of the fates with services of any law",
         latex=r"\begin{split}"
-        r"p_0&=\frac{(\pi P)_1}{\lambda_0Z},\qquad p_n=\frac{(\pi A)_n}{Z}\ (n\ge1),\qquad "
-        r"Z=\mathbb{E}X+\frac{(\pi P)_1}{\lambda_0},\qquad P=\mathbb{E}\,e^{GX},\qquad "
-        r"A=\mathbb{E}\int_0^Xe^{Gt}\,dt\\"
-        r"\lambda&=\sum_n\lambda_np_n,\qquad P_{\mathrm{loss}}=\frac{\lambda_Kp_K}{\lambda},"
-        r"\qquad P_{\mathrm{obs}}=\frac{\theta}{\lambda}\sum_{n\ge1}(n-1)\,p_n,\qquad "
-        r"P_{\mathrm{succ}}=\frac{1}{\lambda Z}"
+        r"\mathbf{p}_0&=\frac{(\pi P)_1(-H)^{-1}}{Z},\qquad \mathbf{p}_n=\frac{(\pi A)_n}{Z}\ "
+        r"(n\ge1),\qquad Z=\mathbb{E}X+(\pi P)_1(-H)^{-1}\mathbf{e},\qquad "
+        r"P=\mathbb{E}\,e^{GX},\qquad A=\mathbb{E}\int_0^Xe^{Gt}\,dt\\"
+        r"P_{\mathrm{obs}}&=\frac{\theta}{\lambda}\sum_{n\ge1}(n-1)\,\mathbf{p}_n\mathbf{e},\qquad "
+        r"P_{\mathrm{succ}}=\frac{1}{\lambda Z},\qquad "
+        r"P_{\mathrm{loss}}=1-P_{\mathrm{obs}}-P_{\mathrm{succ}}"
         r"\end{split}",
         conditions=_GENERAL,
-        evaluate=of_levels,
+        evaluate=_all_but(
+            rows_of_general, "sojourn_time_second_moment", "sojourn_time", "control_cost"
+        ),
     ),
     _general_row(
         quantity="mean and second moment of the sojourn time with services of any law",
@@ -947,13 +1102,51 @@ FORMULAS: tuple[Formula, ...] = (
         r"0&0&B&I\\"
         r"0&0&0&B\end{pmatrix}\right),\qquad\mathbb{E}V_c^k=\frac{k!\,j_{c,k}}{j_{c,0}}",
         conditions=(*_GENERAL, *_FIFO),
-        evaluate=of_sojourns,
+        evaluate=_only(rows_of_general, "sojourn_time", "sojourn_time_second_moment"),
     ),
     _general_row(
         quantity="control cost with services of any law",
         latex=CONTROL_COST,
         conditions=(*_GENERAL, conditions.priced, conditions.response_known),
-        evaluate=of_costs,
+        evaluate=_only(rows_of_general, "control_cost"),
+    ),
+    _impatient_row(
+        quantity="levels, rates and shares of the fates with timers of any law",
+        latex=r"\begin{split}"
+        r"p_n&=\frac{\lambda_{n-1}}{n\mu}\,p_{n-1}\ (n\le c),\qquad p_{c+k}=p_c\,\lambda_c\cdots"
+        r"\lambda_{c+k-1}\int_0^\infty e^{-c\mu x}\,\mathbb{P}(Y>x)\,\frac{F(x)^{k-1}}{(k-1)!}\,dx,"
+        r"\qquad F(x)=\int_0^x\mathbb{P}(Y>u)\,du\\"
+        r"P_{\mathrm{loss}}&=\frac{\lambda_Kp_K}{\lambda},\qquad P_{\mathrm{succ}}=\frac{\mu}"
+        r"{\lambda}\sum_n\min(n,c)\,p_n,\qquad P_{\mathrm{obs}}=\frac{1}{\lambda}\int_0^\infty"
+        r"\varphi(x)\,\mathbb{P}(Y\le x)\,dx"
+        r"\end{split}",
+        evaluate=_all_but(
+            rows_of_impatience, "sojourn_time", "sojourn_time_second_moment", "control_cost"
+        ),
+    ),
+    _impatient_row(
+        quantity="mean and second moment of the sojourn time with timers of any law",
+        latex=r"\varphi(x)=p_c\,c\mu\,e^{-c\mu x}\sum_{k=1}^{K-c}\lambda_c\cdots\lambda_{c+k-1}"
+        r"\frac{F(x)^{k-1}}{(k-1)!},\qquad w_j=\int_0^\infty x^j\,\varphi(x)\,\mathbb{P}(Y>x)\,dx,"
+        r"\qquad\mathbb{E}V_{\mathrm{succ}}=\frac{w_1}{w_0+a}+\frac{1}{\mu},\qquad "
+        r"a=\sum_{n<c}\lambda_np_n",
+        evaluate=_only(rows_of_impatience, "sojourn_time", "sojourn_time_second_moment"),
+    ),
+    _impatient_row(
+        quantity="control cost with timers of any law",
+        latex=CONTROL_COST,
+        conditions=(*_IMPATIENT, conditions.priced, conditions.response_known),
+        evaluate=_only(rows_of_impatience, "control_cost"),
+    ),
+    _own_row(
+        number="services between Erlang laws",
+        quantity="all measures, several servers, from Erlang laws: services without phases",
+        latex=r"m(c^2)\approx\sum_km_k\prod_{j\ne k}\frac{c^2-1/j}{1/k-1/j},\qquad "
+        r"c^2=\frac{\mathbb{E}\sigma^2}{(\mathbb{E}\sigma)^2}-1",
+        function=between_erlang_laws,
+        kind="approximation",
+        conditions=_MATCHED,
+        evaluate=_all_but(rows_of_matched_services, "control_cost"),
     ),
     _closure_row(
         quantity="levels, rates and shares of large buffers with phase-type timers",

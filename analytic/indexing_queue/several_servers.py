@@ -23,6 +23,7 @@ from analytic.indexing_queue.sojourns import (
     Row,
     moment_rows,
     shares_by_class,
+    then_served,
     with_service,
 )
 from analytic.machinery.absorbing import AbsorbingChain, DenseStages, ends_by_stage
@@ -186,9 +187,14 @@ def solve_servers(chain: ServersChain) -> list[Array]:
     upper = max((starts[t + 1] - 1 - starts[o] for o, t, _ in blocks), default=0)
     band = Band(starts[-1], lower, upper)
     add_blocks(band.rates, blocks, starts)
-    order = chain.deliveries.order
-    stationary = stationary_banded(band, order, chain.deliveries.start)
-    return [part.reshape(order, -1) for part in np.split(stationary, starts[1:-1])]
+    start = chain.deliveries.start
+    return by_level(chain, stationary_banded(band, chain.deliveries.order, start))
+
+
+def by_level(chain: ServersChain, probabilities: Array) -> list[Array]:
+    """Probabilities of all states, by level, as of `solve_servers`."""
+    parts = np.split(probabilities, chain.starts[1:-1])
+    return [part.reshape(chain.deliveries.order, -1) for part in parts]
 
 
 def departures(chain: ServersChain, stationary: list[Array]) -> Array:
@@ -288,7 +294,7 @@ def sojourn_quantiles_of_servers(
     ----------
     chain : ServersChain
     stationary : list of ndarray
-        Stationary probabilities by level, of `solve_servers`.
+        Probabilities by level of what is there, of `solve_servers`, or at accesses.
     shares : sequence of float
         q, between 0 and 1.
 
@@ -303,7 +309,9 @@ def sojourn_quantiles_of_servers(
         If the page may make a million jumps and more before it ends.
     """
     fates = rates_of_fates(chain, stationary)
-    pages = Ends(fates["served"], fates["obsolete"])
+    at_once, entering = entering_pages(chain, stationary)
+    ended = with_service(_waits(chain, entering), at_once, chain.deliveries.service)
+    pages = Ends(*ended[:, 0])
     tagged = _tagged_page(chain, stationary)
     return tagged.quantiles(lambda ended: shares_by_class(ended, pages, fates), shares)
 
@@ -311,16 +319,12 @@ def sojourn_quantiles_of_servers(
 def _tagged_page(chain: ServersChain, stationary: list[Array]) -> AbsorbingChain:
     """A page followed through the places where it waits, and then through its own service."""
     at_once, entering = entering_pages(chain, stationary)
-    service = chain.deliveries.service
     within = chain.within[-1]
     size = len(within)
     own = size * len(entering)
-    ends = np.zeros((own + len(service.start), 2))
-    ends[:own, 1] = chain.obsolescence
-    ends[own:, 0] = service.exit_rates
-    phases = service.generator - np.diag(np.diag(service.generator))
-    moves = scipy.sparse.lil_matrix((len(ends), len(ends)))
-    moves[own:, own:] = phases
+    ends = np.zeros((own, 2))
+    ends[:, 1] = chain.obsolescence
+    moves = scipy.sparse.lil_matrix((own, own))
     for ahead in range(len(entering)):
         here = slice(ahead * size, (ahead + 1) * size)
         moves[here, here] = within
@@ -328,9 +332,9 @@ def _tagged_page(chain: ServersChain, stationary: list[Array]) -> AbsorbingChain
             closer = chain.handed_on + chain.obsolescence * ahead * np.eye(size)
             moves[here, (ahead - 1) * size : ahead * size] = closer
         else:
-            begins = np.outer(chain.ended[-1].sum(axis=1), service.start)
-            moves[here, own:] = begins
-    return AbsorbingChain(np.concatenate([*entering, at_once * service.start]), moves.tocsr(), ends)
+            ends[here, 0] = chain.ended[-1].sum(axis=1)
+    waits = AbsorbingChain(np.concatenate([np.zeros(0), *entering]), moves.tocsr(), ends)
+    return then_served(waits, at_once, chain.deliveries.service)
 
 
 def idle_servers(levels: Array, servers: int) -> float:

@@ -16,12 +16,19 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from analytic.indexing_queue.chain import QueueChain, kron, one_gone, with_patience
 from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
 from analytic.indexing_queue.position_times import integrated_times
-from analytic.machinery.absorbing import Absorbing, DenseStages, Stages, ends_by_stage
+from analytic.machinery.absorbing import (
+    Absorbing,
+    AbsorbingChain,
+    DenseStages,
+    Stages,
+    ends_by_stage,
+)
 from analytic.machinery.markov import until_exit
 from analytic.machinery.phase_type import PhaseLaw, moment
 from analytic.machinery.progress import Progress
@@ -157,6 +164,32 @@ def with_service(waits: Array, at_once: float, service: PhaseLaw) -> Array:
     return moments
 
 
+def then_served(waits: AbsorbingChain, at_once: float, service: PhaseLaw) -> AbsorbingChain:
+    """The chain of a page from that of its wait: where that ends by a service, this is followed.
+
+    Parameters
+    ----------
+    waits : AbsorbingChain
+        Its first kind of end is the beginning of the service.
+    at_once : float
+        Pages per unit time that do not wait.
+    service : PhaseLaw
+    """
+    begun, *others = waits.ends.T
+    own = len(service.start)
+    moves = scipy.sparse.block_array(
+        [
+            [waits.moves, np.outer(begun, service.start)],
+            [None, service.generator - np.diag(np.diag(service.generator))],
+        ],
+        format="csr",
+    )
+    ends = np.zeros((len(begun) + own, 1 + len(others)))
+    ends[len(begun) :, 0] = service.exit_rates
+    ends[: len(begun), 1:] = np.transpose(others)
+    return AbsorbingChain(np.append(waits.start, at_once * service.start), moves, ends)
+
+
 def sojourn_transform(chain: QueueChain, stationary: Array, s: ArrayLike) -> dict[str, Array]:
     """Laplace-Stieltjes transform ``E exp(-s V)`` of the sojourn time V, by class of pages.
 
@@ -254,9 +287,11 @@ def sojourn_quantiles(
     The root of the distribution function of `sojourn_cdf`, whose sum over jumps is kept.
     """
     starts = entries(chain, stationary)
+    pages = ends_of(chain, starts, 1)[0]
+    fates = fate_rates(chain, marginals_of(chain, stationary))
 
-    def by_class(rates: Array) -> dict[str, Array]:
-        return _by_class(chain, stationary, starts, rates)
+    def by_class(ended: Array) -> dict[str, Array]:
+        return shares_by_class(ended, pages, fates)
 
     return _TaggedPage(chain, starts).quantiles(by_class, shares)
 
@@ -334,18 +369,15 @@ class _TaggedPage(Absorbing):
         positions = _positions_alone(self.chain)
         tables = tables_of(positions)
         (flow, spare, _) = working_space(positions)
-        limits = positions.starts.tolist()
+        second = int(positions.starts[2])  # the state of level 0, then those of position 1
+        own = self.chain.patience.exit_rates
+        dropped = np.tile(own, (positions.states - second) // len(own))
         probabilities = np.concatenate([np.zeros(1), *self.starts])
         rates = np.empty_like(flow)
         total = probabilities.sum()
         while True:
-            ends = [
-                _ends_at(
-                    self.chain, position, probabilities[limits[position] : limits[position + 1]]
-                )
-                for position in range(1, positions.top + 1)
-            ]
-            yield np.sum(ends, axis=0) / rate
+            served = probabilities[1:second] @ self.chain.service.exit_rates
+            yield np.array([served, probabilities[second:] @ dropped]) / rate
             step(tables, probabilities, (flow, spare, rates), rate)
             if probabilities.sum() <= 1e-18 * total:
                 return

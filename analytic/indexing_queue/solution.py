@@ -49,6 +49,10 @@ _HIGHEST = 64
 ANNOUNCED = 5.0
 """Seconds from which on an iteration is announced."""
 
+_KEPT = 8
+_MOST_EXTRAPOLATED = 2**20
+"""Iterates from which the next one is extrapolated, and states up to which they are kept."""
+
 MOST_PASSES = 2000
 
 MOST_WORK = 2 * 10**9
@@ -221,11 +225,12 @@ def iterate(chain: QueueChain, tolerance: float = TOLERANCE) -> Solution:
     probabilities = _first_guess(chain, rates)
     work = working_space(chain)
     changes: list[float] = []
-    errors: list[float] = []
+    errors = [np.inf]
+    kept: list[Array] = []
     most = max(min(MOST_PASSES, MOST_WORK // chain.states), 1)
     progress = Progress(f"chain of {chain.states:,} states, passes")
-    while len(changes) < most:
-        changes.append(sweep(tables, probabilities, times, work, len(changes) % 2 == 1))
+    for passes in range(most):
+        changes.append(sweep(tables, probabilities, times, work, passes % 2 == 1))
         _aggregate(chain, rates, probabilities)
         errors.append(_error(changes))
         progress.step()
@@ -233,8 +238,32 @@ def iterate(chain: QueueChain, tolerance: float = TOLERANCE) -> Solution:
             flow, spare, _ = work
             left = imbalance(tables, probabilities, (flow, spare, np.empty_like(flow)))
             method = "Gauss-Seidel with aggregation"
-            return Solution(probabilities, method, len(changes), left, max(errors[-2:]))
+            return Solution(probabilities, method, passes + 1, left, max(errors[-2:]))
+        if passes % 2 == 1 and chain.states <= _MOST_EXTRAPOLATED:  # there and back
+            kept.append(probabilities.copy())
+        if len(kept) == _KEPT:
+            if (better := _extrapolated(np.array(kept))) is not None:
+                probabilities = better
+                changes, errors = [], [np.inf]  # the error is told by passes alone
+            kept = kept[1:] if better is None else []
     raise NotConvergedError(f"{most} passes left a relative error of {errors[-1]:.1e}")
+
+
+def _extrapolated(kept: Array) -> Array | None:
+    """The mixture of some iterates that moves least; None if it has a negative entry.
+
+    Reduced rank extrapolation, with every state's change relative to its probability. What the
+    passes leave of the slowest modes is a combination of few vectors, and cancels.
+    """
+    moves = np.diff(kept, axis=0) / np.maximum(kept[-1], np.finfo(float).tiny)
+    products = moves @ moves.T
+    size = float(np.trace(products))
+    if size == 0.0:
+        return None
+    damped = products / size + 1e-14 * np.eye(len(products))
+    shares = np.linalg.solve(damped, np.ones(len(products)))
+    mixture: Array = (shares / shares.sum()) @ kept[1:]
+    return mixture if mixture.min() >= 0.0 else None
 
 
 def _error(changes: list[float]) -> float:

@@ -7,7 +7,7 @@ pages that are older, and of those that are newer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +25,8 @@ from analytic.indexing_queue.chain import (
 from analytic.indexing_queue.hysteresis import deliveries_by_control
 from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
 from analytic.indexing_queue.measures import chain_of, size_of, solution_of
-from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
+from analytic.indexing_queue.sojourns import Row, moment_rows, then_served, with_service
+from analytic.machinery.absorbing import AbsorbingChain
 from analytic.machinery.active_robots import most_active, remembering, robots_at
 from analytic.machinery.arrival_process import delivery_modes
 from analytic.machinery.state_space import MOST_STATES, Move, explore
@@ -207,12 +208,64 @@ def unordered_sojourns(
     moments ``E[W^k; end]`` are ``(-T)^-1 t``, ``(-T)^-2 t`` and ``2 (-T)^-3 t``. A page that is
     served has its service after that, whatever came before. A page that is pushed out has entered.
     """
+    at_once, waits = _waits(chain, stationary, order, pushing)
+    moments = waits.moments(2).T if waits.start.size else np.zeros((3, 3))
+    return moment_rows(with_service(moments, at_once, chain.service), delivered)
+
+
+def _waits(
+    chain: QueueChain, stationary: Array, order: ServiceOrder, pushing: Array | None
+) -> tuple[float, AbsorbingChain]:
+    """Pages per unit time that are served at once, and the chain of those that wait."""
     at_once, waiting = _entries(chain, pushing, stationary)
-    waits: Array = np.zeros((3, 3))
-    if waiting:
-        explored = explore(waiting, _Followed(chain, order, pushing).moves, kinds=4)
-        waits = explored.absorbed(np.array(list(waiting.values()))).moments(2).T
-    return moment_rows(with_service(waits, at_once, chain.service), delivered)
+    explored = explore(waiting, _Followed(chain, order, pushing).moves, kinds=4)
+    return at_once, explored.absorbed(np.array(list(waiting.values())))
+
+
+def unordered_quantiles(
+    chain: QueueChain,
+    stationary: Array,
+    delivered: float,
+    shares: Sequence[float],
+    *,
+    order: ServiceOrder,
+    pushing: Array | None,
+) -> dict[str, Array]:
+    """Quantiles of the time from entry to end, by class of pages.
+
+    Parameters
+    ----------
+    chain, stationary, delivered, order, pushing
+        As of `unordered_sojourns`.
+    shares : sequence of float
+        Between 0 and 1.
+
+    Returns
+    -------
+    dict of ndarray, shape of `shares`
+        Classes without pages are left out. That of "all" is 0 up to the share that does not enter.
+
+    Raises
+    ------
+    NoAnswerError
+        As there, or if the page may make a million jumps and more before it ends.
+    """
+    at_once, waits = _waits(chain, stationary, order, pushing)
+    page = then_served(waits, at_once, chain.service)
+    every = page.start.sum()
+    served, obsolete, _ = page.moments(0)[0]
+
+    def by_class(ended: Array) -> dict[str, Array]:
+        found = {"accepted": ended.sum() / every} if every > 0 else {}
+        if served > 0:
+            found["served"] = ended[0] / served
+        if obsolete > 0:
+            found["obsolete"] = ended[1] / obsolete
+        if delivered > 0:
+            found["all"] = 1.0 - (every - ended.sum()) / delivered
+        return found
+
+    return page.quantiles(by_class, shares)
 
 
 # --- of a scenario ----------------------------------------------------------------------------
@@ -252,13 +305,19 @@ def waiting_page_fits(scenario: Scenario) -> str | None:
 
 def sojourns_out_of_order(scenario: Scenario) -> Values:
     """Sojourn times by class of a scenario whose pages are not served in their order."""
+    order = discipline_of(scenario).order
+    return unordered_sojourns(*_solved(scenario), order=order, pushing=pushed_out(scenario))
+
+
+def quantiles_out_of_order(scenario: Scenario, shares: Sequence[float]) -> dict[str, Array]:
+    """Quantiles of these."""
+    order = discipline_of(scenario).order
+    pushing = pushed_out(scenario)
+    return unordered_quantiles(*_solved(scenario), shares, order=order, pushing=pushing)
+
+
+def _solved(scenario: Scenario) -> tuple[QueueChain, Array, float]:
+    """The chain, its stationary probabilities, and pages delivered per unit time."""
     chain = chain_of(scenario)
     stationary = solution_of(scenario).stationary
-    delivered = fate_rates(chain, marginals_of(chain, stationary))["delivered"]
-    return unordered_sojourns(
-        chain,
-        stationary,
-        delivered,
-        order=discipline_of(scenario).order,
-        pushing=pushed_out(scenario),
-    )
+    return chain, stationary, fate_rates(chain, marginals_of(chain, stationary))["delivered"]

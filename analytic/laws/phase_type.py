@@ -78,14 +78,16 @@ def matrix_transform(law: Distribution, generator: Array) -> Array:
 
 
 def survival(law: Distribution, t: Array) -> Array:
-    """The probability that a time is longer than t, its logarithm linear between knots."""
+    """The probability that a time is longer than t; of many, its logarithm linear between knots."""
     form = _form(law)
     positive = t[t > 0]
     if not len(positive):
         return np.ones_like(t)
     least = float(positive.min())
     most = float(positive.max())
-    knots = np.union1d(np.geomspace(least, most, _KNOTS), np.linspace(least, most, _KNOTS))
+    knots = np.unique(positive)
+    if len(knots) > _KNOTS:
+        knots = np.union1d(np.geomspace(least, most, _KNOTS), np.linspace(least, most, _KNOTS))
     after = (phases_after(form.generator, knot) for knot in knots.tolist())
     longer = [float((form.start @ matrix).sum()) for matrix in after]
     logarithms = np.log(np.maximum(longer, np.finfo(float).tiny))

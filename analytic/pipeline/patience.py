@@ -32,6 +32,7 @@ from analytic.indexing_queue.chain import (
     service_moves,
     settled_moves,
 )
+from analytic.indexing_queue.impatience import timer_points
 from analytic.indexing_queue.measures import size_of
 from analytic.indexing_queue.unordered_sojourns import delivery_moves, pushed_out
 from analytic.machinery.absorbing import total_rewards
@@ -43,7 +44,6 @@ from analytic.machinery.state_space import (
     Move,
     explore,
 )
-from analytic.machinery.transforms import jumps, mean_time, survival
 from analytic.pipeline.conditions import (
     MOST_SOLUTIONS,
     by_kind,
@@ -353,9 +353,11 @@ def drop_rates(law: Distribution, service: float, waiting: int) -> DropRates:
     page is ``V_w / W_w - s``, V as W with ``(1 - G)² F^(w-2) / (w-2)!``.
     The others share the rest evenly.
     """
-    x, width, alive, below = _nodes(law, service, waiting)
-    log_alive = np.log(np.maximum(alive, np.finfo(float).tiny))
-    log_below = np.log(below)
+    at = timer_points(law, service, waiting)
+    seen = at.alive > 0.0
+    x, width = at.times[seen], at.weights[seen]
+    log_alive = np.log(np.maximum(at.alive[seen], np.finfo(float).tiny))
+    log_below = np.log(at.below[seen])
 
     def integral(power: int, squared: bool) -> float:
         exponents = (1 + squared) * log_alive + power * log_below - service * x - gammaln(power + 1)
@@ -374,21 +376,6 @@ def drop_rates(law: Distribution, service: float, waiting: int) -> DropRates:
         oldest[each] = min(max(first, 0.0), total)
         other[each] = (total - oldest[each]) / (each - 1)
     return DropRates(oldest, other)
-
-
-def _nodes(law: Distribution, service: float, waiting: int) -> tuple[Array, Array, Array, Array]:
-    """Midpoints of panels, their widths, the survival there, and its integral up to there."""
-    farthest = (waiting + 12.0 * np.sqrt(waiting) + 40.0) / service
-    near = min(mean_time(law), farthest) * 1e-9
-    regular = np.linspace(0.0, farthest, _PANELS + 1)
-    edges = np.union1d(regular, np.geomspace(near, farthest, _PANELS))
-    edges = np.union1d(edges, [each for each in jumps(law) if 0.0 < each < farthest])
-    width = np.diff(edges)
-    middle = edges[:-1] + width / 2.0
-    alive = survival(law, middle)
-    until = np.cumsum(alive * width) - alive * width / 2.0
-    seen = alive > 0.0
-    return middle[seen], width[seen], alive[seen], until[seen]
 
 
 def level_probabilities(deliveries: ArrayLike, service: float, drops: DropRates) -> Array:

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analytic.index import conditions
-from analytic.index.formula import reason_against
+from analytic.index.formula import Prediction, Reasons, dependent, obstacles, reason_against
 from analytic.index.page_conditions import accessed_pages, constant_accesses
 from analytic.index.predictions import NotApplicable
+from analytic.indexing_queue.chain import count_states
+from analytic.indexing_queue.measures import size_of
+from analytic.indexing_queue.several_servers import size_of_servers
 from analytic.machinery.refusal import NoAnswerError
 from analytic.transient.formulas import (
     CRAWLING,
     INDEXED,
+    OF_THE_QUEUE,
     PAGES,
     QUEUE,
     followed,
@@ -34,6 +38,8 @@ from scenarios.timeline import observation_times
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_MOST_STATES = 5000
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,41 @@ def course_of(scenario: Scenario) -> Course:
     except NoAnswerError as refusal:
         others.append(NotApplicable("courses periodic regime", (str(refusal),)))
     return Course(OverTime(observation_times(scenario.run), columns), periodic, others)
+
+
+def window_from_empty(scenario: Scenario) -> list[Prediction]:
+    """What the window of a run without a warm-up is expected to show: it begins with nothing there.
+
+    The predictions of `analytic.predict` hold in the long run. None where interventions change the
+    system, for then they are of the window themselves, and of chains of more than 5000 states.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With everything decided (`analytic.resolve`).
+    """
+    if scenario.run.warmup > 0 or scenario.interventions or scenario.buffer is None:
+        return []
+    if reason_against((*QUEUE, _few_states), scenario) is not None:
+        return []
+    reasons_of = Reasons(scenario)
+    return [
+        row
+        for formula in OF_THE_QUEUE
+        if not any(obstacles(formula.conditions[1:], reasons_of))
+        for row in formula.predict(scenario)
+    ]
+
+
+@dependent
+def _few_states(scenario: Scenario) -> str | None:
+    """At most 5000, so that the window is known in a moment."""
+    order, phases, patience, top = size_of(scenario)
+    servers = conditions.buffer_of(scenario).servers
+    states = count_states(order, phases, patience, top)
+    if servers > 1:
+        states, _ = size_of_servers(order, phases, servers, top)
+    return f"its chain has {states} states" if states > _MOST_STATES else None
 
 
 def _periodic(scenario: Scenario) -> OverTime:

@@ -295,7 +295,7 @@ def _recovery(scenario: Scenario) -> Values:
 
 _row = partial(Formula, paper="courses", kind="exact", origin="own", over_time=True)
 
-FORMULAS: tuple[Formula, ...] = (
+OF_THE_QUEUE = (
     _row(
         number="queue, window",
         quantity="levels, rates and shares of a changing queue over the window",
@@ -320,6 +320,11 @@ FORMULAS: tuple[Formula, ...] = (
         ),
         evaluate=_cost,
     ),
+)
+"""Those of the window of a queue; the first condition is that something changes the system."""
+
+FORMULAS: tuple[Formula, ...] = (
+    *OF_THE_QUEUE,
     _row(
         number="queue, recovery",
         quantity="time from the last change until the queue is near its long run for good",

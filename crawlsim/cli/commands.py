@@ -59,6 +59,7 @@ from crawlsim.own_files import claim, writing
 from crawlsim.summary import opening_lines
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.infinite import tail_lines
+from scenarios.text import number
 
 EVERY_ROW = option("--all", "Show every row that is kept: all levels, all pages.", "every")
 
@@ -149,22 +150,29 @@ def solve(
     Each number once, by the best formula: exact before bounds and approximations, then that of the
     most special queue; those that give the same are counted. What differs has a row of its own.
     """
-    from analytic import accuracy_of, course_of, predict
+    from analytic import accuracy_of, course_of, predict, window_from_empty
 
     changes = (*changes, *quantile_change(quantiles))
     scenarios = [decided(each) for each in load_scenarios(sources, changes)]
-    solved = [(s, *predict(s), accuracy_of(s), course_of(s)) for s in scenarios]
+    solved = [
+        (s, *predict(s), accuracy_of(s), course_of(s), window_from_empty(s)) for s in scenarios
+    ]
     if as_json:
         print_json([solution_record(*each) for each in solved])
         return
-    for scenario, predictions, others, accuracy, course in solved:
+    for scenario, predictions, others, accuracy, course, window in solved:
         if predictions:
-            table = prediction_table(scenario, predictions, every, changes)
+            words = "in the long run" if window else ""
+            table = prediction_table(scenario, predictions, every, changes, words)
             show_table(table, LESS_OF_FORMULAS)
         else:
             click.echo(f"{titled(scenario, changes)}: no formula applies")
         if accuracy is not None:
             click.echo(f"  {accuracy}")
+        if window:
+            words = f"the window from empty, 0 to {number(scenario.run.horizon)}"
+            table = prediction_table(scenario, window, every, changes, words)
+            show_table(table, LESS_OF_FORMULAS)
         for table in course_tables(scenario, course):
             show_table(table, LESS_OVER_TIME)
         for line in (*tail_lines(scenario), *quantile_lines(scenario, predictions, others)):

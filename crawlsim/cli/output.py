@@ -57,8 +57,9 @@ _KINDS = ("exact", *_SIGNS)
 _FEW_PAGES = 50
 _SHOWN_PAGES = 20
 _SHOWN_BESIDE_GROUPS = 5
-_NEAREST = 5
-"""Reasons that are shown where not all are asked for."""
+_NEAREST = 3
+_REASONS = 2
+"""Formulas, and reasons of each, that are shown where not all are asked for."""
 
 _OVER_TIME = (
     "mean_in_system",
@@ -334,19 +335,31 @@ def solution_record(
     others: Sequence[NotApplicable],
     accuracy: Accuracy | ClosureError | None,
     course: Course,
+    window: Sequence[Prediction] = (),
 ) -> dict[str, Any]:
-    """All that the formulas say of a scenario, for JSON."""
+    """All that the formulas say of a scenario, for JSON; the window where it starts empty."""
     return {
         "scenario": scenario.name,
         "predictions": prediction_records(predictions, others),
-        "not_applicable": [
-            {"source": other.source, "reason": other.reason}
-            for other in (*others, *course.not_applicable)
-        ],
+        "not_applicable": refusal_records((*others, *course.not_applicable)),
         "accuracy": None if accuracy is None else accuracy._asdict(),
+        **({"window": prediction_records(window, ())} if window else {}),
         **course_record(scenario, course),
         **infinite_record(scenario),
     }
+
+
+def refusal_records(others: Iterable[NotApplicable]) -> list[dict[str, Any]]:
+    """Why formulas do not apply, for JSON, the nearest first."""
+    return [
+        {
+            "source": other.source,
+            "name": called(other.source),
+            "reason": other.reason,
+            "change": list(other.keys),
+        }
+        for other in others
+    ]
 
 
 def prediction_table(
@@ -354,6 +367,7 @@ def prediction_table(
     predictions: Sequence[Prediction],
     every: bool = False,
     changes: Sequence[str] = (),
+    about: str = "",
 ) -> Table:
     """Predictions with their kinds, formulas and sources.
 
@@ -361,7 +375,8 @@ def prediction_table(
     then bounds and approximations, of one kind the most special. Another number has its own row.
     """
     columns = ("measure", ">value", "|unit", "|kind", "formula", "source")
-    table = new_table(titled(scenario, changes), *columns)
+    title = titled(scenario, changes)
+    table = new_table(f"{title}: {about}" if about else title, *columns)
     agreeing = [[each] for each in predictions]
     if not every:
         agreeing = alike(predictions, lambda row: (row.measure, row.subject), lambda row: row.value)
@@ -474,26 +489,45 @@ def _over_time(
 
 
 def reason_lines(others: Sequence[NotApplicable], every: bool = False) -> Iterator[str]:
-    """Why formulas do not apply: each reason once, with the formulas that share it.
+    """Why formulas do not apply: of the three nearest, and what would have to change for each.
 
-    The nearest ones, those that lack the least; all of them where `every` is set.
+    Where `every` is set all of them, each reason once, with the formulas that share it.
     """
+    if every:
+        yield from _every_reason(others)
+        return
+    named: dict[tuple[str, str], list[NotApplicable]] = {}
+    for other in [each for each in others if not each.other_subject] or others:
+        named.setdefault((called(other.source), other.reason), []).append(other)
+    shown = list(named.values())[:_NEAREST]
+    for those in shown:
+        yield f"not applicable: {_nearest(those)}"
+    if left_out := len(others) - sum(map(len, shown)):
+        yield f"{counted(left_out, 'further formula')} not applicable (--all has the reasons)"
+
+
+def _nearest(those: Sequence[NotApplicable]) -> str:
+    """A formula in a line, with one or two things that stand against it, and what to change."""
+    first = those[0]
+    several = len({each.source for each in those}) - 1
+    also = f" and {several} more of that name" if several else ""
+    reasons = "; ".join(first.reasons[:_REASONS])
+    more = len(first.reasons) - _REASONS
+    further = f"; and {more} more" if more > 0 else ""
+    change = f"; change {' and '.join(first.keys[:_REASONS])}" if first.keys else ""
+    name = first.shown if len(those) == 1 else cited([first.source])
+    return f"{name}{also}: {reasons}{further}{change}"
+
+
+def _every_reason(others: Sequence[NotApplicable]) -> Iterator[str]:
     named: dict[str, list[NotApplicable]] = {}
     for other in others:
-        if every or not other.other_subject:
-            named.setdefault(other.reason, []).append(other)
-    shown = list(named.items())[: None if every else _NEAREST]
-    for reason, those in shown:
+        named.setdefault(other.reason, []).append(other)
+    for reason, unordered in named.items():
+        those = sorted(unordered, key=lambda each: place_of(each.source))
         whole = cited(each.source for each in those if not each.is_of_several)
         parts = dict.fromkeys(each.shown for each in those if each.is_of_several)
         yield f"not applicable: {'; '.join(filter(None, [whole, *parts]))}: {reason}"
-    left_out = [other for other in others if other.reason not in dict(shown)]
-    if left_out:
-        foreign = sum(other.other_subject for other in left_out)
-        several = len(left_out) > 1
-        count = f"{len(left_out)} further formula{'s do' if several else ' does'} not apply"
-        of_them = "all" if several and foreign == len(left_out) else foreign
-        yield f"{count}, {of_them} of them for other systems (--all has the reasons)"
 
 
 def comparison_table(

@@ -27,7 +27,7 @@ from crawlsim.cli.files import (
     write_files,
 )
 from crawlsim.cli.options import RunOptions
-from crawlsim.cli.output import csv_chunks, infinite_record
+from crawlsim.cli.output import csv_chunks, infinite_record, refusal_records
 from crawlsim.cli.tables import Rows
 from crawlsim.summary import page_of
 from scenarios import Results, Scenario, dumps
@@ -95,9 +95,7 @@ class Answer:
         record: dict[str, Any] = {"scenario": self.scenario.name, "comparisons": comparisons}
         if self.comparisons is not None and not comparisons:
             record["estimates"] = list(estimate_records(self.results))
-            record["not_applicable"] = [
-                {"source": other.source, "reason": other.reason} for other in self.not_applicable
-            ]
+            record["not_applicable"] = refusal_records(self.not_applicable)
         if self.scenario.run.observe is not None:
             record["course"] = [{"time": row.time} | _comparison_record(row) for row in self.course]
         if self.laws is not None:

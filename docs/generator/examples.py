@@ -48,6 +48,7 @@ CHANGED = {
     "page-sets many pages, first accesses at once": (
         "pages-come-and-go --set page_set.first_access=at-once"
     ),
+    "pipeline pages out of order": "pipeline-newest-first --quantiles 0.5,0.95",
     "pipeline pages out of order, cost": "pipeline-newest-first --set costs.response=1.0",
     "avrachenkov2011 section 3, idle server": "four-robots-one-threshold --set buffer.servers=1",
     "avrachenkov2011 section 3, several servers": "several-indexers --quantiles 0.5,0.95",
@@ -56,7 +57,7 @@ CHANGED = {
     "avrachenkov2011 section 3, timers taken to be independent": f"{_TIMERS} {_LONG}",
     "kleinrock1975 section 3.4, with a capacity": _QUEUE,
     "kleinrock1975 section 3.5, Erlang B": (
-        "one-robot --set buffer.servers=5 --set buffer.waiting_places=0"
+        "one-robot --set buffer.servers=5 --set buffer.waiting_places=0 --set costs.loss=1.0"
     ),
     "kleinrock1975 section 3.4, Erlang C": f"{_QUEUE} --set buffer.waiting_places=100000",
     "garnett2002 section 2, Erlang A": (
@@ -70,7 +71,17 @@ CHANGED = {
         "routing-two-servers --set 'servers.service=[{erlang={shape=2, mean=1.0}}, "
         "{erlang={shape=2, mean=1.0}}]'"
     ),
+    "pipeline one robot, queue": "regular-robot-queue --quantiles 0.5,0.95",
     "pipeline one robot, cost": "regular-robot-queue",
+    "brandt1999 timers of any law": (
+        "several-indexers --set 'buffer.obsolescence={deterministic={value=1.0}}'"
+    ),
+    "pipeline services between Erlang laws": (
+        "several-indexers --set 'buffer.service={deterministic={value=1.0}}'"
+    ),
+    "takacs1962 embedded at arrivals, with a capacity": (
+        "regular-robot-queue --set buffer.servers=2 --quantiles 0.5,0.95"
+    ),
     "pipeline phase-type timers": (
         "pipeline-throwing-away --set buffer.waiting_places=3 "
         "--set 'buffer.obsolescence.erlang={shape=2, mean=2.0}'"

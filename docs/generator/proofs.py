@@ -79,6 +79,10 @@ PLACES = {
         "section 7, sizes": "/howto/fitting.md#sizes-and-service-times",
     },
     "courtois1971": {"embedded chain, with timers": f"{_DERIVED}services-of-any-law"},
+    "brandt1999": {"timers of any law": f"{_OTHERS}timers-of-any-law"},
+    "takacs1962": {
+        "embedded at arrivals, with a capacity": f"{_OTHERS}one-robot-several-servers",
+    },
     "altman2000": {
         "(6), Example 2.1": f"{_ORDERS}packets-that-are-interrupted",
         "(6), section 5": f"{_ORDERS}arrivals-with-phases",
@@ -118,6 +122,7 @@ PLACES = {
         "copies dropped independently": f"{_APPROXIMATE}copies-dropped-independently",
         "copies replaced independently": f"{_APPROXIMATE}copies-replaced-independently",
         "timers of any law": f"{_APPROXIMATE}timers-of-any-law",
+        "services between Erlang laws": f"{_APPROXIMATE}services-between-erlang-laws",
         "moment match": f"{_APPROXIMATE}moment-match",
         "end-to-end cost, approximately": f"{_APPROXIMATE}the-cost-approximately",
     },

@@ -9,6 +9,10 @@ WORKS = {
         "Y. Azar, E. Horvitz, E. Lubetzky, Y. Peres, D. Shahaf, Tractable near-optimal policies "
         "for crawling. PNAS 115 (2018)."
     ),
+    "Baccelli and Hébuterne 1981": (
+        "F. Baccelli, G. Hébuterne, On queues with impatient customers. Performance '81, "
+        "North-Holland, Amsterdam (1981)."
+    ),
     "Baskett, Chandy, Muntz and Palacios 1975": (
         "F. Baskett, K. M. Chandy, R. R. Muntz, F. G. Palacios, Open, closed, and mixed networks "
         "of queues with different classes of customers. J. ACM 22 (1975)."

@@ -32,6 +32,9 @@ FOR_SEVERAL = (
     "kleinrock1975 section 3.5, Erlang B",
     "garnett2002 section 2, Erlang A",
     "cobham1954 priorities, with a capacity",
+    "takacs1962 embedded at arrivals, with a capacity",
+    "brandt1999 timers of any law",
+    "pipeline services between Erlang laws",
 )
 OF_THE_ROBOTS = {"crawl_rate", "crawl_frequency"}
 """What a fixed number of robots does, whatever the buffer."""

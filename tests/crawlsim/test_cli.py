@@ -756,7 +756,7 @@ def test_solve_says_each_reason_once_and_where_the_rest_is(
     assert "Coffman 1998" not in out
     assert "(--all has the reasons)" in out
     assert (
-        "cyclic access (Coffman 1998, eq. 3); access in an order without a period (Coffman 1998, eq"
+        "cyclic access (Coffman 1998, eq. 3); cyclic access, failures (Coffman 1998, eq. 3"
         in crawlsim("solve", scenario_file, *places, "--all")[1]
     )
 

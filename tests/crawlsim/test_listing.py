@@ -94,30 +94,28 @@ start({list(words)!r})
     assert not HEAVY & loaded
 
 
-def test_reasons_are_shown_once_the_nearest_first_and_the_others_counted() -> None:
-    """Seven formulas, of which two share a reason and one is about other systems."""
-    near = [NotApplicable(f"paper ({n})", (f"reason {n}",)) for n in range(1, 6)]
-    shared = NotApplicable("paper (6)", ("reason 1",))
-    late = NotApplicable("paper (7)", ("reason 7",))
-    foreign = NotApplicable("other (1)", ("no servers",), other_subject=True)
-    shown = [f"not applicable: paper ({n}): reason {n}" for n in range(2, 6)]
-    first = "not applicable: paper (1); paper (6): reason 1"
-    assert list(reason_lines([*near, shared])) == [first, *shown]
-    assert list(reason_lines([*near, shared, foreign])) == [
-        *(first, *shown),
-        "1 further formula does not apply, 1 of them for other systems (--all has the reasons)",
+def test_the_three_nearest_formulas_with_what_to_change_and_the_others_counted() -> None:
+    """Six formulas, of which two share a name and a reason and one is about other systems."""
+    mm1k = [
+        NotApplicable(f"kleinrock1975 {number}", ("reason 1",), keys=("buffer.servers",))
+        for number in ("section 3.6", "section 3.6")
     ]
-    assert list(reason_lines([*near, late, foreign]))[-1] == (
-        "2 further formulas do not apply, 1 of them for other systems (--all has the reasons)"
-    )
-    alike = NotApplicable("other (2)", ("reason 1",), other_subject=True)
-    assert list(reason_lines([*near, late, foreign, alike]))[-1] == (
-        "2 further formulas do not apply, 1 of them for other systems (--all has the reasons)"
-    )
-    assert list(reason_lines([*near, foreign, foreign]))[-1] == (
-        "2 further formulas do not apply, all of them for other systems (--all has the reasons)"
-    )
-    assert list(reason_lines([*near, shared, foreign], every=True)) == [
-        *(first, *shown),
+    second = NotApplicable("paper (2)", ("reason 2", "reason 3", "reason 4"))
+    third = NotApplicable("paper (3)", ("reason 2", "reason 3"), keys=("costs", "buffer"))
+    late = NotApplicable("paper (4)", ("reason 1",))
+    foreign = NotApplicable("other (1)", ("no servers",), other_subject=True)
+    shown = [
+        "not applicable: M/M/1/K (Kleinrock 1975, section 3.6): reason 1; change buffer.servers",
+        "not applicable: paper (2): reason 2; reason 3; and 1 more",
+        "not applicable: paper (3): reason 2; reason 3; change costs and buffer",
+    ]
+    assert list(reason_lines([*mm1k, second, third])) == shown
+    assert list(reason_lines([*mm1k, second, third, late, foreign])) == [
+        *shown,
+        "2 further formulas not applicable (--all has the reasons)",
+    ]
+    assert list(reason_lines([foreign])) == ["not applicable: other (1): no servers"]
+    assert list(reason_lines([*mm1k, late, foreign], every=True)) == [
+        "not applicable: M/M/1/K (Kleinrock 1975, section 3.6); paper (4): reason 1",
         "not applicable: other (1): no servers",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from importlib import import_module
@@ -19,6 +20,8 @@ from systems import queue
 import sim
 from analytic import FORMULAS, compare, overall, predict, suggested_warmup
 from analytic.index.formula import Reasons, obstacles
+from analytic.index.keys import KEYS
+from analytic.index.names import called
 from analytic.machinery.refusal import NoAnswerError
 from analytic.pipeline import dropping_and_replacement
 from scenarios import Scenario, laws, scenario_from
@@ -257,6 +260,39 @@ def test_all_obstacles_are_named_the_nearest_formula_first() -> None:
     )
     foreign = others["altman2000 (6), Example 2.1"]
     assert (foreign.reasons, foreign.other_subject) == (("there are no [servers]",), True)
+
+
+def test_the_nearest_formula_comes_first_with_the_key_to_change() -> None:
+    """Timers of one length, before one server and before three: what a reader would try first."""
+    constant = queue({"buffer.obsolescence": {"deterministic": {"value": 1.0}}})
+    three = constant.with_("buffer.servers", 3)
+    for scenario, names in (
+        (constant, {"BMAP/PH/1/K+PH", "birth-death queue, M(n)/M/1/K+M"}),
+        (three, {"BMAP/PH/c/K+M"}),
+    ):
+        others = [each for each in predict(scenario)[1] if called(each.source) in names]
+        others = [each for each in others if len(each.reasons) == 1]
+        assert {called(each.source) for each in others} == names
+        assert {each.keys for each in others} == {("buffer.obsolescence",)}
+    order = [not each.other_subject for each in predict(three)[1]]
+    assert order == sorted(order, reverse=True)
+
+
+def test_every_condition_has_its_keys_and_every_key_is_one_of_the_file() -> None:
+    asked = {condition.__name__ for formula in FORMULAS for condition in formula.conditions}
+    assert asked == set(KEYS)
+    text = json.dumps(Scenario.model_json_schema())
+    for key in {key for keys in KEYS.values() for key in keys}:
+        section, _, inner = key.partition(".")
+        assert section in Scenario.model_fields
+        assert all(f'"{part}": {{' in text for part in filter(None, inner.split("."))), key
+
+
+def test_of_several_keys_those_are_named_that_the_file_sets() -> None:
+    pushing = queue({"buffer.admission": "partial", "buffer.when_full": "push-out"})
+    (_, of_others) = predict(pushing)
+    kept = next(each for each in of_others if each.source == "avrachenkov2011 Theorem 4")
+    assert kept.keys == ("buffer.when_full",)
 
 
 def test_a_source_that_is_used_and_not_applicable_says_of_which_quantity() -> None:

@@ -17,8 +17,8 @@ from analytic.frontier import alone_obsolescence, closed_network_obsolescence
 from analytic.index.notation import NOTATION, symbols_of, tokens_of
 from analytic.indexing_queue.erlang import (
     erlang_a_throughput,
-    erlang_b,
     erlang_c,
+    loss_system_levels,
     mean_sojourn_without_limit,
     mmck_levels,
 )
@@ -278,9 +278,11 @@ def _servers() -> tuple[Any, Any]:
 
 
 def _erlang_b() -> tuple[Any, Any]:
-    latex = _statement("kleinrock1975 section 3.5, Erlang B")
-    given = {r"\lambda": 3.6, r"\mu": 1.5, "c": 3}
-    return computed(latex, "p_n", given | {"n": 3}), erlang_b(2.4, 3)
+    latex = _statement("kleinrock1975 section 3.5, Erlang B", "levels")
+    births = np.array([3.6, 3.6, 2.0, 1.0])
+    levels = loss_system_levels(births, 1 / 1.5)
+    given = {r"\lambda": births, r"\mu": 1.5, "c": 3, "p": levels}
+    return [computed(latex, "p_n", given | {"n": n}) for n in (1, 2, 3)], levels[1:]
 
 
 def _erlang_c() -> tuple[Any, Any]:

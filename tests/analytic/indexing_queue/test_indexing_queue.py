@@ -849,11 +849,17 @@ REFUSED: dict[str, Scenario] = {
     "pages are not drawn at random: their service times depend on the order of accesses": queue(
         SIZES
     ),
-    "no robot works while the system is empty": queue(
-        {"activation.static": 0, "buffer.service": GAMMA}
-    ),
     "waiting pages become obsolete": queue(STALE),
     "waiting pages do not become obsolete": queue(),
+    "obsolescence timers are exponential": queue(STALE),
+    "4000 pages can wait, limit 3000": queue(stale(GAMMA) | {"buffer.waiting_places": 4000}),
+    "obsolescence timers have 31 phases, limit 30": queue(
+        stale({"hyperexponential": {"probabilities": [1 / 31] * 31, "rates": [*range(1, 32)]}})
+        | {"buffer.servers": 2}
+    ),
+    "it is solved exactly: no page can wait": queue(
+        {"buffer.servers": 2, "buffer.waiting_places": 0, "buffer.service": GAMMA}
+    ),
     "waiting pages are dropped when their originals change": queue(
         PAGES | {"buffer.obsolescence": "page-change"}
     ),
@@ -998,7 +1004,8 @@ NOT_FOUND = "[costs] prices the response time: there are no sojourn times by cla
 
 def test_an_answer_that_did_not_converge_is_never_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solution, "MOST_PASSES", 6)
-    scenario = queue(stale(H2) | {"buffer.waiting_places": 10, "name": "stopped-early"})
+    changes = {"buffer.waiting_places": 10, "buffer.service": ERLANG, "name": "stopped-early"}
+    scenario = queue(stale(H2) | changes)
     predictions, others = predict(scenario)
     reasons = [each.reason for each in others if each.source.startswith("avrachenkov2011 Th")]
     assert len(reasons) == 4
@@ -1014,6 +1021,8 @@ def test_every_reason_is_reached(condition: Callable[..., Any]) -> None:
         "converged",
         "settled",
         "levels_settle",
+        "phases_unseen",
+        "some_match",
         "servers_solved",
         "batches_solved",
         "classes_solved",

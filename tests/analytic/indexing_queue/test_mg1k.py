@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from systems import PHASES, queue
+from scipy.linalg import expm
+from systems import BATCHES, PHASES, queue
 
 import sim
 from analytic import compare, predict
-from analytic.index.conditions import first_come_first_served
-from analytic.indexing_queue import mg1k
+from analytic.indexing_queue.chain import UNLIMITED_PATIENCE, QueueChain, controlled_chain
 from analytic.indexing_queue.measures import solved
-from analytic.indexing_queue.mg1k import general_queue
-from analytic.machinery.phase_type import as_phase_type
+from analytic.indexing_queue.mg1k import general_queue, rows_of_general
+from analytic.machinery.phase_type import PhaseLaw, as_phase_type
 from analytic.machinery.transforms import mean_time, moments, poisson_counts
 from analytic.rules.fixed import optimal_fixed_number
 from analytic.rules.searching import CONSTANT, _costs_one_by_one, all_costs
 from scenarios import Scenario
+from scenarios.arrays import Array
 from scenarios.laws import (
     Deterministic,
     Distribution,
@@ -35,6 +36,14 @@ from scenarios.laws import (
     Weibull,
 )
 
+MAP = {
+    "map": {"D0": [[-2.0, 0.2], [0.1, -0.5]], "D1": [[1.7, 0.1], [0.05, 0.35]]},
+}
+IN_BATCHES = {
+    "available": 3,
+    "deliveries": {"thinned": {"process": BATCHES, "keep": [0.4, 0.75, 1.0]}},
+}
+LEVELS = "level_probability"
 NEVER = {"buffer.obsolescence": "never"}
 
 WITH_PHASES: dict[str, dict[str, Any]] = {
@@ -57,6 +66,41 @@ WITH_PHASES: dict[str, dict[str, Any]] = {
         "activation.threshold": {"robots": [3, 0], "at": [2]},
     }
     | NEVER,
+    "deliveries with a memory": {"buffer.service": PHASES, "robots.access_time": MAP},
+    "erlang accesses, a threshold": {
+        "buffer.service": PHASES,
+        "robots.access_time": {"erlang": {"shape": 2, "mean": 2.0}},
+        "activation.threshold": {"robots": [3, 1], "at": [2]},
+    },
+    "batches": {"buffer.service": PHASES, "robots": IN_BATCHES} | NEVER,
+    "batches with timers, rejected": {
+        "buffer.service": PHASES,
+        "robots": IN_BATCHES,
+        "buffer.admission": "reject",
+    },
+    "batches that enter as a whole": {
+        "buffer.service": PHASES,
+        "robots": IN_BATCHES,
+        "buffer.admission": "complete",
+    },
+    "robots come back at another level": {
+        "buffer.service": PHASES,
+        "activation.threshold": {"robots": [3, 1], "at": [3], "back": [1]},
+        "costs.switch": 1.0,
+    },
+    "switched one at a time": {
+        "buffer.service": PHASES,
+        "activation.switching": {"targets": [3, 3, 2, 1, 0]},
+    },
+    "switched on after a time": {
+        "buffer.service": PHASES,
+        "activation.start_up": {"exponential": {"mean": 2.0}},
+    },
+    "no robot works": {"buffer.service": PHASES, "activation.static": 0},
+    "in an environment": {
+        "buffer.service": PHASES,
+        "robots.environment": {"Q": [[-0.2, 0.2], [0.1, -0.1]], "speeds": [2.0, 0.3]},
+    },
     "lifo": {"buffer.service": PHASES, "buffer.discipline": "lifo"},
     "push-out": {"buffer.service": PHASES, "buffer.when_full": "push-out"},
 }
@@ -66,15 +110,19 @@ WITH_PHASES: dict[str, dict[str, Any]] = {
 def test_services_with_phases_are_solved_both_ways(changes: dict[str, Any]) -> None:
     """By their chain, and embedded at the starts of services: every measure."""
     scenario = queue(changes)
-    rows = [*mg1k.of_levels(scenario), *mg1k.of_costs(scenario)]
     chain = {row[:2]: row[2] for row in solved(scenario).rows if math.isfinite(row[2])}
-    if first_come_first_served(scenario) is None:
-        rows += mg1k.of_sojourns(scenario)
-        assert {row[:2] for row in rows} >= chain.keys()
-    found = {(measure, subject): value for measure, subject, value in rows}
-    chain = {key: value for key, value in chain.items() if key in found}
+    found = {row[:2]: row[2] for row in rows_of_general(scenario)}
     assert len(chain) >= 10
     assert {key: found[key] for key in chain} == pytest.approx(chain, rel=1e-11, abs=1e-14)
+
+
+def poisson_chain(deliveries: Array, obsolescence: float = 0.0) -> QueueChain:
+    """Poisson deliveries at rates by level."""
+    modes = np.stack([-deliveries, deliveries], axis=1)[:, :, None, None]
+    one = PhaseLaw(np.ones(1), -np.ones((1, 1)))
+    timer = PhaseLaw(np.ones(1), np.array([[-obsolescence]])) if obsolescence else None
+    patience = timer or UNLIMITED_PATIENCE
+    return controlled_chain(modes, int, one, patience, len(deliveries) - 1, "partial")
 
 
 def md1k(load: float, capacity: int) -> list[float]:
@@ -92,8 +140,67 @@ def md1k(load: float, capacity: int) -> list[float]:
 @pytest.mark.parametrize("load", [0.5, 0.9, 1.3])
 def test_constant_services_against_the_textbook(load: float) -> None:
     """Kleinrock (1975), chapter 5: levels left behind, then those found (Cooper, 1981)."""
-    found = general_queue(np.full(8, load), Deterministic(value=1.0), 0.0)
+    found = general_queue(poisson_chain(np.full(8, load)), Deterministic(value=1.0))
     assert found.levels == pytest.approx(md1k(load, 7), rel=1e-11)
+
+
+def by_matrix_exponentials(D0: Array, D1: Array, service: float, capacity: int) -> Array:
+    """Levels of MAP/D/1/K: states (pages, phase) by name, dense exponentials, a linear system."""
+    order = len(D0)
+    size = capacity * order
+    during = np.zeros((2 * size, 2 * size))
+    for pages in range(1, capacity + 1):
+        here = slice((pages - 1) * order, pages * order)
+        higher = slice(pages * order, (pages + 1) * order)
+        during[here, here] += D0
+        during[here, higher if pages < capacity else here] += D1
+    during[size:, size:] = 0.0
+    during[:size, size:] = np.eye(size)  # integrates the exponential
+    flow = expm(during * service)
+    reached, spent = flow[:size, :size], flow[:size, size:]
+    empty = np.linalg.inv(-D0)
+    onward = np.zeros((size, size))
+    onward[:, :order] += reached[:, :order] @ empty @ D1
+    onward[:, : size - order] += reached[:, order:]
+    system = np.vstack([onward.T - np.eye(size), np.ones(size)])
+    start = np.linalg.lstsq(system, np.append(np.zeros(size), 1.0), rcond=None)[0]
+    idle = start @ reached[:, :order] @ empty
+    times = np.append(idle.sum(), (start @ spent).reshape(capacity, order).sum(axis=1))
+    return times / times.sum()
+
+
+@pytest.mark.parametrize(
+    ("access", "service", "capacity", "mean"),
+    [
+        (MAP["map"], 1.0, 10, 3.716061),
+        (
+            {"D0": [[-2 / 0.55, 2 / 0.55], [0, -2 / 0.55]], "D1": [[0, 0], [2 / 0.55, 0]]},
+            0.5,
+            8,
+            None,
+        ),
+        ({"D0": [[-0.4, 0.1], [0.02, -3.02]], "D1": [[0.3, 0.0], [0.0, 3.0]]}, 0.7, 15, None),
+    ],
+    ids=["map", "erlang", "bursts"],
+)
+def test_deliveries_with_a_memory_and_constant_services(
+    access: Any, service: float, capacity: int, mean: float | None
+) -> None:
+    """MAP/D/1/K; the mean of the first is from outside the project."""
+    scenario = queue(NEVER).with_(
+        {
+            "robots": {"available": 1, "access_time": {"map": access}},
+            "activation": None,
+            "buffer.service": {"deterministic": {"value": service}},
+            "buffer.waiting_places": capacity - 1,
+        }
+    )
+    found = {row.subject: row.value for row in predict(scenario)[0] if row.measure == LEVELS}
+    D0, D1 = (np.array(access[name], dtype=float) for name in ("D0", "D1"))
+    expected = by_matrix_exponentials(D0, D1, service, capacity)
+    assert [found[level] for level in range(capacity + 1)] == pytest.approx(expected, abs=1e-11)
+    if mean is not None:
+        assert expected @ np.arange(capacity + 1) == pytest.approx(mean, abs=5e-7)
 
 
 LAWS: dict[str, Distribution] = {
@@ -126,12 +233,12 @@ LAWS: dict[str, Distribution] = {
 def test_what_must_hold_for_every_law(law: Distribution, obsolescence: float) -> None:
     """Two ways to the rates of pages that are served and that become obsolete, and Little's law."""
     deliveries = np.array([2.0, 2.0, 1.5, 1.5, 0.7, 0.7, 0.7])
-    found = general_queue(deliveries, law, obsolescence)
+    found = general_queue(poisson_chain(deliveries, obsolescence), law)
     level = np.arange(7.0)
     served, obsolete = found.jets["served"], found.jets["obsolete"]
     assert found.levels.sum() == pytest.approx(1.0, rel=1e-12)
-    assert found.throughput * mean_time(law) == pytest.approx(1 - found.levels[0], rel=1e-12)
-    assert served[0] == pytest.approx(found.throughput, rel=1e-11)
+    assert found.ended.sum() * mean_time(law) == pytest.approx(1 - found.levels[0], rel=1e-12)
+    assert served[0] == pytest.approx(found.ended.sum(), rel=1e-11)
     waiting = float(found.levels @ np.maximum(level - 1, 0))
     assert obsolete[0] == pytest.approx(obsolescence * waiting, rel=1e-11, abs=1e-14)
     assert served[1] + obsolete[1] == pytest.approx(float(found.levels @ level), rel=1e-11)

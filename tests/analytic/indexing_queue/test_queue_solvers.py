@@ -20,6 +20,7 @@ from profiles import examples
 from scipy.linalg import expm
 from test_indexing_queue import (
     BATCHES,
+    ERLANG,
     H2,
     MAP,
     PHASES,
@@ -614,7 +615,8 @@ def test_the_closure_is_exact_where_no_two_pages_with_phases_wait(name: str) -> 
 
 
 def test_a_buffer_beyond_memory_is_approximated_and_says_so() -> None:
-    scenario = queue(stale(H2) | {"buffer.waiting_places": 40} | threshold([3, 1], [30]))
+    changes = {"buffer.waiting_places": 40, "buffer.service": ERLANG}
+    scenario = queue(stale(H2) | changes | threshold([3, 1], [30]))
     predictions, others = predict(scenario)
     assert {each.kind for each in predictions} == {"approximation"}
     assert any("the solution may take at most 1 GB" in each.reason for each in others)
@@ -632,7 +634,7 @@ def test_a_buffer_beyond_memory_is_approximated_and_says_so() -> None:
 @pytest.mark.nightly
 def test_an_approximate_loss_is_given_only_where_its_first_digit_is_right() -> None:
     """Light: 1e-20 of the pages. Heavy: one page in two, known from the pages that are served."""
-    light = queue(stale(H2) | {"buffer.waiting_places": 40})
+    light = queue(stale(H2) | {"buffer.waiting_places": 40, "buffer.service": ERLANG})
     heavy = light.with_("robots.access_time.exponential.rate", 20.0)
     measures = {}
     reasons = {}
@@ -656,7 +658,7 @@ def test_an_approximate_loss_is_given_only_where_its_first_digit_is_right() -> N
 
 def test_the_closure_gives_nothing_that_did_not_settle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large_buffers, "MOST_ROUNDS", 2)
-    scenario = queue(stale(H2) | {"buffer.waiting_places": 41})
+    scenario = queue(stale(H2) | {"buffer.waiting_places": 41, "buffer.service": ERLANG})
     predictions, others = predict(scenario)
     assert not predictions
     reason = "the closure of its chain does not converge: 2 rounds left a change of "

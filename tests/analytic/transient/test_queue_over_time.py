@@ -507,3 +507,33 @@ def test_check_judges_every_number_of_the_course(shift: float) -> None:
 def test_a_system_that_changes_is_never_told_that_its_warmup_is_too_short() -> None:
     assert remembered_starts(system(run=SYSTEM["run"] | {"warmup": 0.0}))
     assert not remembered_starts(system(OUTAGE, run=SYSTEM["run"] | {"warmup": 0.0}))
+
+
+# --- without interventions ----------------------------------------------------------------------
+
+
+def test_a_window_from_empty_beside_the_long_run() -> None:
+    """M/M/1/10 from 0 to 10, by a dense exponential; the mean is from outside."""
+    scenario = scenario_from(
+        {
+            "name": "short",
+            "robots": {"available": 1, "access_time": {"exponential": {"rate": 0.9}}},
+            "buffer": {"waiting_places": 9, "service": {"exponential": {"rate": 1.0}}},
+            "run": {"horizon": 10.0, "warmup": 0.0},
+        }
+    )
+    generator = np.diag(np.full(10, 0.9), 1) + np.diag(np.ones(10), -1)
+    generator -= np.diag(generator.sum(axis=1))
+    both = np.block([[generator, np.eye(11)], [np.zeros((11, 22))]])
+    levels = expm(10.0 * both)[0, 11:] / 10.0
+    solved = crawlsim.solve(scenario)
+    window = {(row.measure, row.subject): row.value for row in solved.window}
+    found = [window["level_probability", level] for level in range(11)]
+    assert found == pytest.approx(levels, abs=1e-12)
+    assert window["mean_in_system", None] == pytest.approx(1.622172, abs=5e-7)
+    assert solved.find("mean_in_system").value == pytest.approx(3.96944, abs=5e-6)
+    changed = scenario.with_("interventions", [{"at": 5.0, "service_speed": 1.0}])
+    same = {(row.measure, row.subject): row.value for row in predict(changed)[0]}
+    assert {key: same[key] for key in window} == pytest.approx(window, rel=1e-12)
+    assert not crawlsim.solve(changed).window
+    assert not crawlsim.solve(scenario.with_("run.warmup", 1.0)).window
