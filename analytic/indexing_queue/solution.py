@@ -145,10 +145,11 @@ def memory_needed(order: int, service_phases: int, patience_phases: int, top: in
     positions: int = sum(patience_phases**waiting for waiting in range(top))
     inner = order * service_phases
     probabilities = order + inner * positions
-    numbers = positions
-    if patience_phases <= _HIGHEST:
-        numbers = min(positions, sum(level ** (patience_phases - 1) for level in range(1, top + 1)))
-    work = (inner + order + 2) * vectors + numbers * inner**2 + patience_phases**2
+    blocks = 0
+    if probabilities > LARGEST_DENSE:  # a smaller chain is reduced state by state, without blocks
+        most = min(patience_phases - 1, _HIGHEST)
+        blocks = sum(level**most for level in range(1, top + 1))
+    work = (inner + order + 2) * vectors + blocks * inner**2 + patience_phases**2
     return 8 * (probabilities + work + service_phases * (positions + 4 * vectors))
 
 

@@ -614,6 +614,17 @@ def test_the_closure_is_exact_where_no_two_pages_with_phases_wait(name: str) -> 
     assert found.obsolete == pytest.approx(exact.obsolete, rel=1e-9, abs=1e-15)
 
 
+@pytest.mark.parametrize("places", [2, 3])
+def test_few_states_with_many_inverses_are_refused_as_well(places: int) -> None:
+    """Each way in which pages share the 31 phases of their timers has a block of its own."""
+    rates = np.linspace(0.5, 3.0, 31).tolist()
+    timers = {"hyperexponential": {"probabilities": [1 / 31] * 31, "rates": rates}}
+    changes = {"buffer.waiting_places": places, "buffer.service": ERLANG}
+    predictions, others = predict(queue({"buffer.obsolescence": timers} | changes))
+    assert {each.kind for each in predictions} == {"approximation"}
+    assert any("the solution may take at most 1 GB" in each.reason for each in others)
+
+
 def test_a_buffer_beyond_memory_is_approximated_and_says_so() -> None:
     changes = {"buffer.waiting_places": 40, "buffer.service": ERLANG}
     scenario = queue(stale(H2) | changes | threshold([3, 1], [30]))
