@@ -1,4 +1,4 @@
-"""The best thresholds with a way back of their own, where switches have a price or take a time.
+"""The best hysteresis, that is, thresholds for switching off and for switching on again.
 
 A rule gives each number of robots but the least a step: the highest level at which so many stay,
 and the highest one at which they come back. Numbers that are larger have lower steps. The search
@@ -370,7 +370,7 @@ def counts_switches(scenario: Scenario) -> bool:
 def best_hysteresis(
     scenario: Scenario, cost: Cost | None = None, *, with_none: bool = False
 ) -> Optimum:
-    """The best thresholds with a way back of their own, and what they save.
+    """The best thresholds for switching off and on again, and what the hysteresis saves.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ from analytic.machinery.laplace_nodes import nodes_of, weights_of
 from analytic.machinery.refusal import NoAnswerError
 from analytic.transient.pages import PageSegment, between
 from analytic.transient.periodic import periodic_start
-from analytic.transient.queue import QueueOverTime, Rules
+from analytic.transient.queue import PieceChain, QueueOverTime
 from analytic.transient.transitions import MOST_JUMPS_AT_ONCE, TERMS_AT_ONCE, Settling, jump_weights
 from scenarios.arrays import Array
 from scenarios.timeline import Piece
@@ -150,8 +150,8 @@ class IndexedPages:
         self._share_of_page = kinds.shares[kinds.of_page]
         self._rates, self._shares, self._others = _followed(kinds.change_rates, kinds.shares)
         self._pair = kinds.of_page
-        self._jumps: dict[tuple[Rules, float], Jumps] = {}
-        first = queue.rules(Piece(0.0, 1.0))
+        self._jumps: dict[tuple[PieceChain, float], Jumps] = {}
+        first = queue.chain_in(Piece(0.0, 1.0))
         self._levels = first.levels.astype(int)
         self._states = len(self._levels)
         self._size = 2 * self._states + int(self._levels.sum())
@@ -179,7 +179,7 @@ class IndexedPages:
         for piece in timeline:
             for begin, end in between(piece, stops):
                 numbers, during = self._move(piece, numbers, end - begin)
-                queue = self._queue.rules(piece).sums(during[: self._states, 0])
+                queue = self._queue.chain_in(piece).sums(during[: self._states, 0])
                 stale = 1.0 - numbers[-self._states :].sum(axis=0)
                 stale_time = (end - begin) - during[-self._states :].sum(axis=0)
                 yield PageSegment(
@@ -213,15 +213,15 @@ class IndexedPages:
 
     def _move(self, piece: Piece, numbers: Array, time: float) -> tuple[Array, Array]:
         """The numbers after a time, and their integrals."""
-        key = self._queue.rules(piece), piece.change_factor
+        key = self._queue.chain_in(piece), piece.change_factor
         if key not in self._jumps:
             changes = piece.change_factor * self._rates
             self._jumps[key] = Jumps(self._parts_of(key[0]), self._shares, changes)
         return self._jumps[key].move(numbers, time)
 
-    def _parts_of(self, rules: Rules) -> Parts:
+    def _parts_of(self, chain: PieceChain) -> Parts:
         """The linear system, from the rates of the queue: a level tells who came or went."""
-        moves = scipy.sparse.coo_array(rules.generator)
+        moves = scipy.sparse.coo_array(chain.generator)
         states = self._states
         levels = self._levels
         first = states + np.concatenate([[0], np.cumsum(levels)[:-1]])

@@ -77,13 +77,13 @@ def periodic_start(queue: QueueOverTime) -> Array:
         If the regime depends on the start, or the iteration does not converge.
     """
     timeline = one_period(queue.scenario)
-    generators = [queue.rules(piece).generator for piece in timeline]
+    generators = [queue.chain_in(piece).generator for piece in timeline]
     first = queue.start()
     _require_one_class(sum(generators[1:], start=generators[0]), first)
 
     def next_period(rows: Array) -> Array:
         for piece in timeline:
-            rows = queue.rules(piece).transitions.move(rows, piece.end - piece.begin).after
+            rows = queue.chain_in(piece).transitions.move(rows, piece.end - piece.begin).after
         return rows
 
     states = len(first)

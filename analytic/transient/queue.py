@@ -61,7 +61,7 @@ class Sums(NamedTuple):
         return float(self.levels @ np.arange(len(self.levels)))
 
 
-class Rules:
+class PieceChain:
     """The chain under constant settings.
 
     Parameters
@@ -151,23 +151,25 @@ class QueueOverTime:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self._rules: dict[Piece, Rules] = {}
+        self._chains: dict[Piece, PieceChain] = {}
 
-    def rules(self, settings: Piece) -> Rules:
+    def chain_in(self, settings: Piece) -> PieceChain:
         """The chain while the settings of a piece are in force; built once for all such pieces."""
         key = replace(settings, begin=0.0, end=0.0, change_factor=1.0, query_factor=1.0)
-        if key not in self._rules:
+        if key not in self._chains:
             several = buffer_of(self.scenario).servers > 1
             of_settings = servers_chain_of if several else chain_under
-            self._rules[key] = Rules(of_settings(self.scenario, key), self.scenario.run.horizon)
-        return self._rules[key]
+            self._chains[key] = PieceChain(
+                of_settings(self.scenario, key), self.scenario.run.horizon
+            )
+        return self._chains[key]
 
     def start(self) -> Array:
         """Distribution at time 0: nothing in the system, the phase as docs/model.md says."""
         scenario = self.scenario
         _, robots = buffer_and_robots(scenario)
         fleet = fleet_of(scenario)
-        states = self.rules(scenario.model.timeline.pieces[0]).generator.shape[0]
+        states = self.chain_in(scenario.model.timeline.pieces[0]).generator.shape[0]
         row = np.zeros(states)
         if isinstance(scenario.activation, Switching):
             law = start_of_environment(fleet)
@@ -196,8 +198,8 @@ class QueueOverTime:
             Increasing.
         """
         for piece in timeline:
-            rules = self.rules(piece)
+            chain = self.chain_in(piece)
             inside = [stop for stop in stops if piece.begin < stop < piece.end]
             for begin, end in pairwise((piece.begin, *inside, piece.end)):
-                row, during = rules.transitions.move(row, end - begin)
-                yield Segment(begin, end, row, rules.sums(row), rules.sums(during))
+                row, during = chain.transitions.move(row, end - begin)
+                yield Segment(begin, end, row, chain.sums(row), chain.sums(during))

@@ -64,13 +64,13 @@ def queue_forgetting(scenario: Scenario) -> Forgetting | None:
         return _forgetting_of_batches(scenario)
     if is_covered(_CHAIN, scenario):
         queue = QueueOverTime(scenario.with_("interventions", []))
-        rules = queue.rules(UNCHANGED)
-        classes = closed_classes(rules.generator)
+        chain = queue.chain_in(UNCHANGED)
+        classes = closed_classes(chain.generator)
         if len(classes) == 1:
             level = int(np.argmax(birth_death(births, deaths)))
             recurrent = classes[0]
-            nearest = np.argmin(np.abs(rules.levels[recurrent] - level))
-            return forgetting(rules.generator, queue.start(), int(recurrent[nearest]))
+            nearest = np.argmin(np.abs(chain.levels[recurrent] - level))
+            return forgetting(chain.generator, queue.start(), int(recurrent[nearest]))
     if not births.any():
         return None
     variability = _variability(scenario, births)

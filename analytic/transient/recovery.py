@@ -9,7 +9,7 @@ import numpy as np
 
 from analytic.indexing_queue.measures import UNCHANGED
 from analytic.machinery.refusal import NoAnswerError
-from analytic.transient.queue import QueueOverTime, Rules
+from analytic.transient.queue import PieceChain, QueueOverTime
 from scenarios import Scenario
 from scenarios.arrays import Array
 
@@ -70,12 +70,12 @@ def recovery_time(queue: QueueOverTime) -> float:
     if last > 0:
         *_, segment = queue.follow(row, timeline.between(0.0, last), ())
         row = segment.after
-    rules = queue.rules(timeline.between(last, 2.0 * last + 1.0)[-1])
-    steps = until_settled(rules, row)
-    mean = float(rules.levels @ steps[-1].row)
+    chain = queue.chain_in(timeline.between(last, 2.0 * last + 1.0)[-1])
+    steps = until_settled(chain, row)
+    mean = float(chain.levels @ steps[-1].row)
     if mean <= _SETTLED:
         raise NoAnswerError(NOTHING)
-    return last_crossing(rules, steps, rules.levels - mean, BAND * mean)
+    return last_crossing(chain, steps, chain.levels - mean, BAND * mean)
 
 
 def settling_time(queue: QueueOverTime, share: float) -> float:
@@ -93,13 +93,13 @@ def settling_time(queue: QueueOverTime, share: float) -> float:
     NoAnswerError
         If the queue does not settle.
     """
-    rules = queue.rules(UNCHANGED)
-    steps = until_settled(rules, queue.start())
+    chain = queue.chain_in(UNCHANGED)
+    steps = until_settled(chain, queue.start())
     times = []
-    for reward in (rules.levels, rules.losses):
+    for reward in (chain.levels, chain.losses):
         value = float(steps[-1].row @ reward)
         band = max(share * value, _SEEN)
-        times.append(last_crossing(rules, steps, reward - value, band))
+        times.append(last_crossing(chain, steps, reward - value, band))
     return max(times)
 
 
@@ -111,9 +111,9 @@ class Step(NamedTuple):
     length: float
 
 
-def until_settled(rules: Rules, row: Array) -> list[Step]:
+def until_settled(chain: PieceChain, row: Array) -> list[Step]:
     """Distributions at times that double, until they change no more."""
-    generator = rules.generator
+    generator = chain.generator
     fastest = float(-generator.diagonal().min(initial=0.0))
     if fastest == 0:
         return [Step(0.0, row, math.inf)]
@@ -122,7 +122,7 @@ def until_settled(rules: Rules, row: Array) -> list[Step]:
     steps = []
     time, length = 0.0, 1.0 / fastest
     for _ in range(_MOST_DOUBLINGS):
-        after = rules.transitions.move(row, length).after
+        after = chain.transitions.move(row, length).after
         steps.append(Step(time, row, length))
         change = float(np.abs(after - row).sum())
         time, row, length = time + length, after, 2.0 * length
@@ -131,7 +131,7 @@ def until_settled(rules: Rules, row: Array) -> list[Step]:
     raise NoAnswerError("the queue does not settle")
 
 
-def last_crossing(rules: Rules, steps: list[Step], reward: Array, band: float) -> float:
+def last_crossing(chain: PieceChain, steps: list[Step], reward: Array, band: float) -> float:
     """The last time at which an expected reward leaves a band around 0; 0 where it never does.
 
     Between two distributions a time h apart the reward ``p r`` differs from its chord by at most
@@ -143,13 +143,13 @@ def last_crossing(rules: Rules, steps: list[Step], reward: Array, band: float) -
 
     Parameters
     ----------
-    rules : Rules
+    chain : PieceChain
     steps : list of Step
         One after the other; after the last one it stays in the band.
     reward : ndarray, shape (states,)
     band : float
     """
-    generator = rules.generator
+    generator = chain.generator
     fastest = max(float(-generator.diagonal().min(initial=0.0)), _SLOWEST)
     generator = generator / fastest
     rewards = [reward]
@@ -171,7 +171,7 @@ def last_crossing(rules: Rules, steps: list[Step], reward: Array, band: float) -
         if step.length <= _EXACT * max(step.time, steps[0].length):
             return step.time if largest[0] > band else None
         half = step.length / 2.0
-        later = Step(step.time + half, rules.transitions.move(step.row, half).after, half)
+        later = Step(step.time + half, chain.transitions.move(step.row, half).after, half)
         found = search(later, ends)
         if found is None:
             found = search(Step(step.time, step.row, half), later.row @ known)

@@ -401,14 +401,14 @@ def mean_after(scenario: Scenario, last: float, times: Any) -> tuple[Any, float]
     """Mean in system on a fine grid after the last change, and in the long run."""
     queue = queue_of(scenario)
     *_, before = queue.follow(queue.start(), scenario.model.timeline.between(0.0, last), ())
-    rules = queue.rules(scenario.model.timeline.between(last, last + 1.0)[-1])
-    step = expm(rules.generator * times[1])
+    chain = queue.chain_in(scenario.model.timeline.between(last, last + 1.0)[-1])
+    step = expm(chain.generator * times[1])
     row = before.after
     means = []
     for _ in times:
-        means.append(row @ rules.levels)
+        means.append(row @ chain.levels)
         row = row @ step
-    return np.array(means), float(row @ np.linalg.matrix_power(step, 2**20) @ rules.levels)
+    return np.array(means), float(row @ np.linalg.matrix_power(step, 2**20) @ chain.levels)
 
 
 STEADY = {
@@ -445,15 +445,15 @@ def test_the_settling_of_rare_losses_takes_few_looks(monkeypatch: pytest.MonkeyP
     )
     found = settling_time(queue, 0.001)
     assert len(looks) < 2000
-    rules = queue.rules(Piece(0.0, 1.0))
+    chain = queue.chain_in(Piece(0.0, 1.0))
     times = np.arange(0, 40.0, 0.002)
-    step = expm(rules.generator * times[1])
+    step = expm(chain.generator * times[1])
     rows = [queue.start()]
     for _ in times[1:]:
         rows.append(rows[-1] @ step)
     law = rows[-1] @ np.linalg.matrix_power(step, 2**16)
     last = []
-    for reward in (rules.levels, rules.losses):
+    for reward in (chain.levels, chain.losses):
         band = max(0.001 * (law @ reward), 1e-10)
         off = np.abs(np.array(rows) @ reward - law @ reward) > band
         last.append(max(np.flatnonzero(off), default=-1))
@@ -472,8 +472,8 @@ def test_recovery_knows_the_new_system_and_an_undisturbed_one() -> None:
 
 def test_a_setting_is_built_once() -> None:
     queue = queue_of(system(OUTAGE))
-    assert queue.rules(Piece(0.0, 1.0, robots=1)) is queue.rules(Piece(2.0, 9.0, robots=1))
-    assert queue.rules(Piece(0.0, 1.0)) is not queue.rules(Piece(0.0, 1.0, robots=1))
+    assert queue.chain_in(Piece(0.0, 1.0, robots=1)) is queue.chain_in(Piece(2.0, 9.0, robots=1))
+    assert queue.chain_in(Piece(0.0, 1.0)) is not queue.chain_in(Piece(0.0, 1.0, robots=1))
     assert periodic_start(queue_of(system(*DAILY))).sum() == pytest.approx(1.0, abs=1e-14)
 
 
