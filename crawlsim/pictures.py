@@ -73,9 +73,9 @@ def plot_measure(
     }
     numbered = any(isinstance(each, int) for each in subjects)
     across = (MEASURES[measure].subject or "").partition(",")[0] if numbered else ""
+    whole = "all" if numbered else results.scenario
     rows = [
-        row._asdict()
-        | {"subject": None, across: results.scenario if row.subject is None else row.subject}
+        row._asdict() | {"subject": None, across: whole if row.subject is None else row.subject}
         for row in rows_of(results, exact)
         if row.measure == measure
     ]
