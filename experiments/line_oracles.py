@@ -131,7 +131,9 @@ SYSTEMS: Mapping[str, Any] = {
 PATIENT = {
     each["name"]: each
     for each in (
-        _system("M-M-1-6-patience-M", _exponential(0.9), _ONE, 1, 6, obsolescence=_exponential(0.5)),
+        _system(
+            "M-M-1-6-patience-M", _exponential(0.9), _ONE, 1, 6, obsolescence=_exponential(0.5)
+        ),
         _system("M-M-1-6-patience-E2", _exponential(0.9), _ONE, 1, 6, obsolescence=_erlang(2, 2.0)),
     )
 }
