@@ -75,6 +75,7 @@ _PH = {"phase-type": {"alpha": [0.4, 0.6], "T": [[-2.0, 1.0], [0.0, -1.0]]}}
 _MAP = {"map": {"D0": [[-2.0, 0.5], [0.2, -0.7]], "D1": [[1.0, 0.5], [0.3, 0.2]]}}
 _MMPP = {"mmpp": {"Q": [[-0.1, 0.1], [0.2, -0.2]], "rates": [0.4, 1.8]}}
 _ONE = _exponential(1.0)
+_PATIENCE = _exponential(0.5)
 
 
 def _system(name: str, gaps: Any, service: Any, servers: int, capacity: int, **more: Any) -> Any:
@@ -124,22 +125,19 @@ SYSTEMS: Mapping[str, Any] = {
         _system("M-D-1-6", _exponential(0.9), {"deterministic": {"value": 1.0}}, 1, 6),
         _system("M-D-1-3-overloaded", _exponential(1.2), {"deterministic": {"value": 1.0}}, 1, 3),
         _system("M-G-1-6", _exponential(0.9), {"gamma": {"shape": 2.5, "mean": 1.0}}, 1, 6),
+        _system("M-M-1-6-patience-M", _exponential(0.9), _ONE, 1, 6, obsolescence=_PATIENCE),
+        _system("M-M-2-6-patience-M", _exponential(1.9), _ONE, 2, 6, obsolescence=_PATIENCE),
+        _system("M-PH-1-5-patience-M", _exponential(0.9), _PH, 1, 5, obsolescence=_PATIENCE),
+        _system("MAP-PH-2-4-patience-M", _MAP, _PH, 2, 4, obsolescence=_PATIENCE),
     )
 }
 """Those of which LINE's numbers are stored, each by the program that is exported."""
 
-PATIENT = {
-    each["name"]: each
-    for each in (
-        _system(
-            "M-M-1-6-patience-M", _exponential(0.9), _ONE, 1, 6, obsolescence=_exponential(0.5)
-        ),
-        _system("M-M-1-6-patience-E2", _exponential(0.9), _ONE, 1, 6, obsolescence=_erlang(2, 2.0)),
-    )
-}
-"""Systems of the page alone: pages that become obsolete."""
+_UNLIKE = "M-M-1-6-patience-E2"
+PATIENT = {_UNLIKE: _system(_UNLIKE, _exponential(0.9), _ONE, 1, 6, obsolescence=_erlang(2, 2.0))}
+"""Of the page alone: what LINE does not express."""
 
-_BY_CIW = ("M-M-1-6", "M-D-1-6", "M-M-1-6-patience-M", "M-M-1-6-patience-E2")
+_BY_CIW = ("M-M-1-6", "M-D-1-6", "M-M-1-6-patience-M", _UNLIKE)
 _MARKOV = "CTMC(model, cutoff=CAPACITY, verbose=False)"
 _SERVICE = "indexers.set_service(page, Exp(1.0))\n"
 _OTHER_SOLVERS = (
@@ -148,12 +146,7 @@ _OTHER_SOLVERS = (
     ("M-D-1-6", "MAM(model, verbose=False)", "indexers.set_service(page, Det(1.0))\n"),
     ("MAP-M-1-6", "MAM(model, verbose=False)", ""),
     ("MAP-M-1-6", "NC(model, verbose=False)", ""),
-    ("M-M-1-6-patience-M", _MARKOV, "indexers.set_patience(page, Exp(0.5))\n"),
-    (
-        "M-M-1-6-patience-E2",
-        _MARKOV,
-        "indexers.set_patience(page, Erlang.fit_mean_and_order(2.0, 2))\n",
-    ),
+    (_UNLIKE, _MARKOV, "indexers.set_patience(page, Erlang.fit_mean_and_order(2.0, 2))\n"),
 )
 """System, solver of LINE, and the line that its exported program, or that of M-M-1-6, has more."""
 

@@ -13,6 +13,8 @@ from jinja2 import Environment, StrictUndefined
 from scipy import stats
 
 from analytic.machinery.arrival_process import delivery_modes, gap_map, gap_order
+from analytic.machinery.phase_type import exponential_rate
+from analytic.machinery.transforms import mean_time
 from crawlsim.exports import laws
 from scenarios import Scenario, ScenarioError
 from scenarios.activation import Static
@@ -48,15 +50,17 @@ class Target:
         What it says of times that it has no name for.
     orders : mapping ServiceOrder -> str
         Its word for each order of service.
-    patience, pushes_out, phases : bool
-        Whether pages become obsolete, or are pushed out, and accesses may have a phase.
+    patience : str
+        Of which laws it has obsolescence.
+    pushes_out, phases : bool
+        Whether pages are pushed out, and accesses may have a phase.
     """
 
     tool: str
     laws: laws.Writers
     times: str
     orders: Mapping[ServiceOrder, str]
-    patience: bool
+    patience: str
     pushes_out: bool
     phases: bool
 
@@ -64,7 +68,7 @@ class Target:
     def holds(self) -> str:
         """What a program of it has."""
         orders = " or ".join(order.value for order in self.orders)
-        more = ["obsolescence by a law"] * self.patience + ["push-out"] * self.pushes_out
+        more = [f"obsolescence by {self.patience}"] + ["push-out"] * self.pushes_out
         parts = ", ".join(["waiting places", "servers", orders, *more])
         return f"robots that are always active and a buffer with {parts}, and nothing else"
 
@@ -83,7 +87,7 @@ TARGETS: Mapping[str, Target] = {
         times="exponential, erlang, hyperexponential, phase-type, and with one server "
         "deterministic and gamma services",
         orders={_OLDEST: "FCFS", _NEWEST: "LCFS"},
-        patience=False,
+        patience="an exponential law",
         pushes_out=False,
         phases=True,
     ),
@@ -92,7 +96,7 @@ TARGETS: Mapping[str, Target] = {
         laws=laws.CIW,
         times=f"{_BY_DRAWS}, but pareto, map and mmpp",
         orders={_OLDEST: "FIFO", _NEWEST: "LIFO"},
-        patience=True,
+        patience="a law",
         pushes_out=False,
         phases=False,
     ),
@@ -101,7 +105,7 @@ TARGETS: Mapping[str, Target] = {
         laws=laws.SIMPY,
         times=_BY_DRAWS,
         orders={_OLDEST: "Resource", _NEWEST: "PriorityResource"},
-        patience=True,
+        patience="a law",
         pushes_out=True,
         phases=True,
     ),
@@ -167,14 +171,13 @@ def _beyond(scenario: Scenario, target: Target) -> Iterator[tuple[str, Any]]:
         yield "buffer.discipline", queue.discipline.order.value
     if queue.discipline.pushes_out and not target.pushes_out:
         yield "buffer.when_full", "push-out"
-    if queue.timer is not None and not target.patience:
-        yield "buffer.obsolescence", MISSING
 
 
 def _law(target: Target, gaps: Gaps, key: str, writers: laws.Writers | None = None) -> str:
     """A law in the words of the tool, or a process, in those of SimPy."""
     if isinstance(gaps, Mmpp | Map):
-        text = f"markovian({laws.gaps_text(*present(gap_map(gaps)))})" if target.phases else None
+        known = target.phases and present(gap_order(gaps)) ** 2 <= laws.MOST_NUMBERS
+        text = f"markovian({laws.gaps_text(*present(gap_map(gaps)))})" if known else None
     else:
         text = laws.written(gaps, writers or target.laws)
     if text is None:
@@ -203,7 +206,12 @@ def _of_line(target: Target, scenario: Scenario, active: Sequence[int]) -> dict[
     """
     fleet, queue = present(scenario.model.fleet), present(scenario.model.queue)
     service: Distribution = queue.service  # type: ignore[assignment]  # there is no [pages]
-    plain = queue.servers == 1 and laws.written(service, laws.LINE_WITHOUT_PHASES) is not None
+    patience_rate = None if queue.timer is None else exponential_rate(queue.timer)
+    if queue.timer is not None and patience_rate is None:
+        allowed = f"{queue.timer.key}: LINE's CTMC is right for exponential times alone"
+        raise ScenarioError("buffer.obsolescence", MISSING, allowed)
+    named = laws.written(service, laws.LINE_WITHOUT_PHASES) is not None
+    plain = named and queue.servers == 1 and queue.timer is None
     orders = {number: gap_order(fleet.classes[number].gaps) for number in set(active)}
     for number in (number for number, order in orders.items() if order is None):
         _law(target, fleet.classes[number].gaps, _key(fleet, number))  # refuses it
@@ -219,6 +227,9 @@ def _of_line(target: Target, scenario: Scenario, active: Sequence[int]) -> dict[
     writers = laws.LINE_WITHOUT_PHASES if plain else laws.LINE
     return {
         "plain": plain,
+        "patience": patience_rate and f"Exp({patience_rate!r})",
+        "patience_rate": patience_rate,
+        "mean_service": mean_time(service),
         "service": _law(target, service, "buffer.service", writers),
         "arrivals": arrivals or f"MAP({joint})",
         "joint": joint,

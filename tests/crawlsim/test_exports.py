@@ -149,7 +149,7 @@ def test_pages_become_obsolete_under_both_orders(to: str, tmp_path: Path) -> Non
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not PYTHON.exists(), reason="there is no .venv-oracles (make oracles)")
-@pytest.mark.parametrize("name", ["M-D-1-6", "MAP-PH-2-4", "M-H2-1-5-lifo"])
+@pytest.mark.parametrize("name", ["M-D-1-6", "MAP-PH-2-4-patience-M", "M-H2-1-5-lifo"])
 def test_line_says_the_same_where_it_is_installed(name: str, tmp_path: Path) -> None:
     said = printed(crawlsim.export(SYSTEMS[name], "line"), tmp_path, PYTHON)
     exact = right(name)
@@ -199,7 +199,7 @@ def test_what_no_tool_can_say_is_refused_by_its_key(
 @pytest.mark.parametrize(
     ("to", "changes", "key"),
     [
-        ("line", {"buffer.obsolescence": EXPONENTIAL}, "buffer.obsolescence"),
+        ("line", {"buffer.obsolescence": LAWS["gamma"]}, "buffer.obsolescence"),
         ("line", {"buffer.service": LAWS["lognormal"]}, "buffer.service"),
         ("line", {"buffer.service": LAWS["deterministic"], "buffer.servers": 2}, "buffer.service"),
         ("line", {"robots.access_time": LAWS["uniform"]}, "robots.access_time"),
