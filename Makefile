@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DOCS_VENV := .venv-docs
+ORACLES_VENV := .venv-oracles
 JOBS ?= 2
 SHOWCASE := four-robots-one-threshold talim-switching cyclic-constant pipeline-light dbworld-threshold routing-two-servers
 
-.PHONY: run test suite lint test-all test-bounds test-thorough test-interpreted test-nightly check-library bench docs clean
+.PHONY: run test suite lint test-all test-bounds test-thorough test-interpreted test-nightly check-library bench oracles docs clean
 
 run: $(VENV)/.installed
 	@code=0; $(BIN)/crawlsim check $(SHOWCASE) --jobs $(JOBS) --out out || code=$$?; \
@@ -78,14 +79,18 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/bench_frequencies.py --pages 10000000 100000000
 	$(BIN)/python benchmarks/overview.py
 
+# What other tools say of small systems, stored for the tests: LINE wants another pandas than we do.
+oracles: $(VENV)/.installed $(ORACLES_VENV)/.installed
+	$(BIN)/python -m experiments.line_oracles
+
 # The documentation site, in an environment of its own; every warning is an error.
 docs: $(DOCS_VENV)/.installed
 	PYTHONPATH=docs $(DOCS_VENV)/bin/python -m generator
 
 clean:
-	rm -rf $(VENV) $(DOCS_VENV) docs/_build out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(DOCS_VENV) $(ORACLES_VENV) docs/_build out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-$(VENV)/bin/python $(DOCS_VENV)/bin/python:
+$(VENV)/bin/python $(DOCS_VENV)/bin/python $(ORACLES_VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	|| { echo "crawlsim needs Python >= 3.11; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(patsubst %/bin/python,%,$@)
@@ -97,6 +102,10 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(DOCS_VENV)/.installed: $(DOCS_VENV)/bin/python pyproject.toml constraints.txt
 	$(DOCS_VENV)/bin/python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+$(ORACLES_VENV)/.installed: $(ORACLES_VENV)/bin/python
+	$(ORACLES_VENV)/bin/python -m pip install --no-compile --quiet --disable-pip-version-check line-solver==3.0.8.0 ciw==3.2.7 most-queue==2.9
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/bin/python pyproject.toml constraints.txt

@@ -2,7 +2,7 @@
 
 `import crawlsim` is all that a user needs: `load` a scenario, `run`, `solve` or `check` it,
 `optimize` a decision, `sweep` what-ifs, `fit` a log, `schedule` the visits of a crawler, `compare`
-one's own formula with a simulation, `compare_designs` two systems.
+one's own formula with a simulation, `compare_designs` two systems, `export` one to another tool.
 """
 
 from importlib import import_module
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         check,
         compare,
         compare_designs,
+        export,
         fit,
         optimize,
         rank,
@@ -61,6 +62,7 @@ __all__ = [
     "check",
     "compare",
     "compare_designs",
+    "export",
     "fit",
     "fitted_scenario",
     "load",

@@ -461,6 +461,27 @@ def compare_designs(
 
 
 @checked
+def export(system: System, to: str) -> str:
+    """A program of another tool for the same system, which prints the same measures.
+
+    Parameters
+    ----------
+    system : Scenario, str or Path
+        A scenario, the name of one in the library, or the path of a file.
+    to : {"line", "ciw", "simpy"}
+        The tool.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario is not valid, or of the first key that the tool cannot express.
+    """
+    from crawlsim.exports import program_text
+
+    return program_text(_decided(system), to)
+
+
+@checked
 def optimize(
     system: System,
     target: str,

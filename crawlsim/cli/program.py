@@ -61,6 +61,7 @@ for _name, _home, _summary in (
     ("schedule", "schedule:schedule", "Plan from a crawl log how often to visit each page."),
     ("frequencies", "frequencies:frequencies", "Find how often to access each of very many pages."),
     ("explore", "explore:explore", "Open the live page: watch a formula and a simulation."),
+    ("export", "export:export", "Write the same system as a program of LINE, Ciw or SimPy."),
     ("formulas", "listing:formulas", "List the formulas, and when they hold."),
     ("schema", "listing:print_schema", "JSON Schema of the scenario file, for editors."),
 ):

@@ -20,7 +20,16 @@ _THEORY = (
     "schedule-peers",
     "verdicts",
 )
-_REFERENCE = ("crawl-logs", "engines", "errata", "glossary", "model", "nightly", "scenario-file")
+_REFERENCE = (
+    "crawl-logs",
+    "engines",
+    "errata",
+    "glossary",
+    "model",
+    "nightly",
+    "other-tools",
+    "scenario-file",
+)
 
 _FIXED = {
     "docs/sections/front.md": "index",
