@@ -133,7 +133,7 @@ def test_the_approximation_that_solve_shows_is_taken_first() -> None:
     rows = predict(scenario.with_(best.changes))[0]
     (shown,) = (row.value for row in rows if row.measure == "control_cost")
     assert best.cost == shown
-    assert "not of phase type (deterministic)" in best.notes[0]
+    assert "no exact method covers its obsolescence rates" in best.notes[0]
     assert "searched by the approximation of the cost that solve shows" in best.notes[0]
 
 

@@ -51,7 +51,7 @@ def test_a_lesson_is_replayed_as_it_is_and_with_each_knob_turned(
     # What holds is said where an assumption is broken, and only there.
     assert "The formula that holds for what is simulated" not in pages[0].text
     told = "The formula that holds for what is simulated: 0.047"
-    assert re.search(rf"{told}\d+, by M\(n\)/G/1/K\+M \(Courtois 1971", pages[1].text)
+    assert re.search(rf"{told}\d+, by BMAP/G/1/K\+M \(Courtois 1971", pages[1].text)
     index = static.index_of(pages)
     assert re.findall(r'href="([^#"]+)#begin"', index) == [each.name for each in pages]
     assert "law of the indexing times: constant" in index
