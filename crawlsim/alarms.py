@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from crawlsim.bounds import WrittenBound, bound_on_measure
 from crawlsim.ranking import Record, after_a_moment, rows_in
+from crawlsim.short_warm_ups import ShortWarmUp, short_warm_ups, short_warm_ups_in
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.results import Estimate, absent, subjects_of
 from scenarios.text import counted, number
@@ -41,6 +42,8 @@ class Ruling:
     estimate, low, high : float
         With the ends of its 95 % interval; nan where undefined.
     replications : int
+    start : str
+        Why it may not be believed: what the warm-up leaves of the start, in words.
     """
 
     where: str
@@ -50,19 +53,27 @@ class Ruling:
     low: float
     high: float
     replications: int
+    start: str = ""
 
     @property
     def verdict(self) -> Verdict:
-        """By the whole interval: it fails, or passes, on one side; else nobody can tell."""
+        """By the whole interval: it fails, or passes, on one side; else nobody can tell.
+
+        Nor does it pass where a warm-up that is known to be too short may have biased it.
+        """
         if self.alarm.is_open(self.low, self.high):
             return "cannot tell"
-        return "fails" if self.alarm.holds(self.low) else "passes"
+        if self.alarm.holds(self.low):
+            return "fails"
+        return "cannot tell" if self.start else "passes"
 
     @property
     def replications_needed(self) -> int | None:
         """With how many the interval would tell; None: with none that a simulation can make."""
         if self.verdict != "cannot tell":
             return self.replications
+        if self.start:
+            return None
         interval = (self.estimate, self.low, self.high)
         needed = replications_to_exclude(self.alarm.value, *interval, self.replications)
         return math.ceil(needed) if needed <= _MOST_REPLICATIONS else None
@@ -79,6 +90,8 @@ class Ruling:
         said += f" ({number(self.estimate)}, {ends})"
         if self.verdict != "cannot tell":
             return said
+        if self.start:
+            return f"{said}; {self.start}: try --warmup auto"
         needed = self.replications_needed
         if needed is None:
             return f"{said}; more replications would be needed than a simulation can make"
@@ -96,6 +109,7 @@ class Ruling:
             "high": self.high,
             "verdict": self.verdict,
             "replications_needed": self.replications_needed,
+            "short_warm_up": self.start or None,
         }
 
 
@@ -132,10 +146,13 @@ def require_measures(alarms: Sequence[WrittenBound], scenario: Scenario) -> None
             raise ScenarioError(OPTION, str(alarm), reason)
 
 
-def rulings_of(alarms: Sequence[WrittenBound], results: Results) -> list[Ruling]:
+def rulings_of(
+    alarms: Sequence[WrittenBound], scenario: Scenario, results: Results
+) -> list[Ruling]:
     """What a simulation tells of each alarm."""
+    short = short_warm_ups(scenario) if alarms else []
     return [
-        _ruling(results.scenario, alarm, lambda key: results.rows.find(*key), results.count)
+        _ruling(scenario.name, alarm, lambda key: results.rows.find(*key), results.count, short)
         for alarm in alarms
     ]
 
@@ -164,22 +181,28 @@ def rulings_of_cells(
         if not any(key in rows for key in alarm.keys for rows in every):
             raise ScenarioError(OPTION, str(alarm), "no cell has such a number")
     rulings = []
-    for cell, rows in zip(grid, every, strict=True):
+    for cell, record, rows in zip(grid, records, every, strict=True):
         where = f"{cell.scenario.name}, {label_of(cell)}"
         count = next(iter(rows.values())).replications
-        rulings += [_ruling(where, alarm, rows.get, count) for alarm in alarms]
+        short = short_warm_ups_in(record)
+        rulings += [_ruling(where, alarm, rows.get, count, short) for alarm in alarms]
     return rulings
 
 
 def _ruling(
-    where: str, alarm: WrittenBound, find: Callable[[Key], Estimate | Row | None], count: int
+    where: str,
+    alarm: WrittenBound,
+    find: Callable[[Key], Estimate | Row | None],
+    count: int,
+    short: Sequence[ShortWarmUp],
 ) -> Ruling:
     """What is told of an alarm by the number that it is on; one that is not there is undefined."""
     row = next((row for key in alarm.keys if (row := find(key))), None)
     if row is None:
         return Ruling(where, alarm, alarm.keys[0], math.nan, math.nan, math.nan, count)
     key = (row.measure, row.subject)
-    return Ruling(where, alarm, key, row.estimate, row.low, row.high, count)
+    start = next((each.words for each in short if each.may_bias(row.measure)), "")
+    return Ruling(where, alarm, key, row.estimate, row.low, row.high, count, start)
 
 
 def exit_code(rulings: Iterable[Ruling], failed: bool = False) -> int:

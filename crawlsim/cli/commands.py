@@ -100,7 +100,7 @@ def run(
         simulated = simulate_all(scenarios, options)
     else:
         simulated = [_traced(scenarios, options, trace)]
-    rulings = {scenario.name: rulings_of(alarms.bounds, results) for scenario, results in simulated}
+    rulings = {each[0].name: rulings_of(alarms.bounds, *each) for each in simulated}
     write_results([Answer(*each) for each in simulated], options)
     every_ruling = [each for own in rulings.values() for each in own]
     if options.as_json:
@@ -244,7 +244,10 @@ def check(
             Answer(scenario, results, predictions, others, rows, laws, verdict, over_time)
         )
     write_results(answers, options)
-    rulings = {each.scenario.name: rulings_of(alarms.bounds, each.results) for each in answers}
+    rulings = {
+        each.scenario.name: rulings_of(alarms.bounds, each.scenario, each.results)
+        for each in answers
+    }
     if options.as_json:
         print_json([each.record() | alarm_record(rulings[each.scenario.name]) for each in answers])
     else:

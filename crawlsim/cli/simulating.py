@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -15,11 +14,12 @@ from crawlsim.cli.output import progress_bar
 from crawlsim.cli.run_time import say_how_long, say_in_advance
 from crawlsim.cli.tables import warn
 from crawlsim.cli.workers import workers
+from crawlsim.short_warm_ups import short_warm_ups
 from scenarios import Results, Scenario
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.law_points import LawPoints
 from scenarios.page_data import access_shares
-from scenarios.text import counted, units
+from scenarios.text import counted
 from sim.event_rate import expected_events
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def simulate_all(
 
     engines = _engines_now(scenarios, options, bool(points))
     for scenario in scenarios:
-        _warn_of_short_warmup(scenario)
+        for each in short_warm_ups(scenario):
+            warn(f"{scenario.name}: {each.words}")
         _warn_of_pages_left_out(scenario)
     say_how_long(scenarios, options, ", ".join(each.name for each in scenarios))
     simulated = []
@@ -183,22 +184,6 @@ def _corrected(results: Results) -> Results:
             reason = f"{needed}, and one more for each of them"
         warn(f"{results.scenario}: no control variates: {reason}")
     return corrected
-
-
-def _warn_of_short_warmup(scenario: Scenario) -> None:
-    from analytic.transient.start_up import remembered_starts
-
-    warmup = scenario.run.warmup
-    unit = scenario.time_unit
-    for each in remembered_starts(scenario):
-        if math.isinf(each.time):
-            warn(f"{scenario.name}: {each.name}")
-            continue
-        warn(
-            f"{scenario.name}: the warm-up ({warmup:g} {units(unit, warmup)}) is shorter than "
-            f"{each.rule} ({each.time:.6g} {units(unit, each.time)}); it may bias "
-            f"{', '.join(each.measures) or 'every estimate'}"
-        )
 
 
 def _warn_of_pages_left_out(scenario: Scenario) -> None:

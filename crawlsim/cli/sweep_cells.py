@@ -30,8 +30,10 @@ from crawlsim.cli.tables import json_text, warn
 from crawlsim.cli.workers import workers
 from crawlsim.own_files import PROGRAM, refusing_unwritable
 from crawlsim.ranking import Record, cell_record, further_replications
+from crawlsim.short_warm_ups import SHORT_WARM_UPS, short_warm_ups, short_warm_ups_in
 from scenarios import Scenario, ScenarioError
 from scenarios.files import value_text
+from scenarios.text import counted
 from sim.atomic_files import PREFIX, alone_in, remove_leftovers, staging
 from sim.sweep import Cell, label_of
 
@@ -307,7 +309,17 @@ def cell_records(
     for number, cell in enumerate(grid):
         if shortfall := records[number]["shortfall"]:
             warn(f"{name}, {label_of(cell)}: {shortfall}")
+    _warn_of_short_warm_ups(name, grid, records)
     return [records[number] for number in range(len(grid))]
+
+
+def _warn_of_short_warm_ups(name: str, grid: Sequence[Cell], records: Mapping[int, Record]) -> None:
+    """Say in one line which cells remember their start, by the last one that does."""
+    short = [n for n in range(len(grid)) if records[n].get(SHORT_WARM_UPS)]
+    if short:
+        words = short_warm_ups_in(records[short[-1]])[0].words
+        where = f"{len(short)} of {counted(len(grid), 'cell')}, such as {label_of(grid[short[-1]])}"
+        warn(f"{name}: {where}: {words}; --warmup auto chooses one that is long enough")
 
 
 def as_simulated(cell: Cell, warmup: str | None) -> Scenario:
@@ -331,6 +343,7 @@ def _record(
         DECISION: decision_of(cell.scenario, scenario),
         "run": run_record(results) | {"warmup": scenario.run.warmup},
         "shortfall": shortfall,
+        SHORT_WARM_UPS: short_warm_ups(scenario) if options.solve else [],
     }
 
 

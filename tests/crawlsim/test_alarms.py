@@ -15,7 +15,7 @@ from systems import queue
 import sim
 from crawlsim.alarms import Ruling, alarms_of, exit_code, rulings_of
 from crawlsim.cli.alarms import Case, _junit
-from scenarios import dumps
+from scenarios import dumps, load
 from scenarios.results import Estimate, Results
 from sim.estimates import t_quantile
 from sim.estimates.intervals import interval, replications_to_exclude
@@ -157,14 +157,45 @@ def test_what_was_never_seen_takes_replications_in_proportion() -> None:
 def test_a_subject_is_found_by_number_word_or_as_the_whole(scenario_file: str) -> None:
     results = sim.run(scenario_file)
     texts = ["level_probability 1 > 0", "sojourn_time served > 0", "sojourn_time > 0"]
-    keys = [each.key for each in rulings_of(alarms_of(texts), results)]
+    keys = [each.key for each in rulings_of(alarms_of(texts), load(scenario_file), results)]
     expected = [("level_probability", 1), ("sojourn_time", "served"), ("sojourn_time", "all")]
     assert keys == expected
 
 
-def test_a_measure_that_the_run_lacks_is_undefined() -> None:
-    (said,) = rulings_of(alarms_of(["index_age > 1"]), Results("queue", "simpy", 1, 4, [], {}))
+def test_a_measure_that_the_run_lacks_is_undefined(scenario_file: str) -> None:
+    results = Results("queue", "simpy", 1, 4, [], {})
+    (said,) = rulings_of(alarms_of(["index_age > 1"]), load(scenario_file), results)
     assert (said.verdict, said.replications) == ("cannot tell", 4)
+
+
+SLOW = (
+    *("--set", "buffer.waiting_places=400", "--set", "activation.static=1"),
+    *("--set", "buffer.obsolescence=never"),
+    *("--set", "robots.access_time={exponential={mean=1}}"),
+    *("--set", "buffer.service={exponential={mean=1}}"),
+    *("--set", "run.warmup=100", "--set", "run.horizon=300", "--replications", "4"),
+    *("--engine", "simpy"),
+)
+"""A queue that takes far longer to fill than anybody waits for."""
+
+
+def test_nothing_passes_while_the_start_is_remembered(crawlsim: Any, scenario_file: str) -> None:
+    """A queue that has hardly begun to fill loses nothing; what fails is told all the same."""
+    code, out, _ = crawlsim("run", scenario_file, *SLOW, "--fail-if", "loss_probability > 0.9")
+    assert code == 3
+    assert "cannot tell: loss_probability > 0.9" in out
+    assert "the warm-up (100 " in out
+    assert "try --warmup auto" in out
+    code, _, _ = crawlsim("run", scenario_file, *SLOW, "--fail-if", "throughput > 0.001")
+    assert code == 1
+
+
+def test_a_sweep_says_which_cells_remember_their_start(crawlsim: Any, scenario_file: str) -> None:
+    varied = ("--vary", "buffer.waiting_places=1,400", "--fail-if", "loss_probability > 0.9")
+    code, out, error = crawlsim("sweep", scenario_file, *SLOW, *varied)
+    assert code == 3
+    assert "passed 1, failed 0, cannot tell 1" in out
+    assert "1 of 2 cells, such as buffer.waiting_places = 400: the warm-up (100 " in error
 
 
 def test_a_run_fails_by_its_interval(crawlsim: Any, scenario_file: str, lost: Estimate) -> None:

@@ -21,7 +21,7 @@ from analytic import (
 )
 from analytic.transient.start_up import WarmUpNeed
 from crawlsim.cli.results import effect_of_doubling
-from crawlsim.cli.simulating import _warn_of_short_warmup
+from crawlsim.short_warm_ups import short_warm_ups
 from scenarios import ScenarioError, dumps, library_names, load
 
 Commands = Any
@@ -278,17 +278,28 @@ def test_the_report_shows_it(crawlsim: Commands, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("time", "says"),
     [
-        (math.inf, "queue: how long the start is remembered is not known"),
-        (80.0, "queue: the warm-up (50 time units) is shorter than"),
+        (math.inf, "how long the start is remembered is not known"),
+        (80.0, "the warm-up (50 time units) is shorter than"),
     ],
 )
-def test_a_start_that_may_be_remembered_is_warned_of_once(
-    time: float, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_start_that_may_be_remembered_is_put_in_words(
+    time: float, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "how long the start is remembered is not known"
     need = WarmUpNeed(name, time, needed=1.0)
     monkeypatch.setattr("analytic.transient.start_up.remembered_starts", lambda _: [need])
-    _warn_of_short_warmup(queue({"run.warmup": 50.0}))
-    shown = " ".join(capsys.readouterr().err.split())
-    assert says in shown
-    assert shown.count("queue:") == 1
+    (short,) = short_warm_ups(queue({"run.warmup": 50.0}))
+    assert short.words.startswith(says)
+
+
+def test_the_wait_for_a_commit_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    need = WarmUpNeed("the mean time between accesses", 40.0, later=60.0, measures=("index_age",))
+    monkeypatch.setattr("analytic.transient.start_up.remembered_starts", lambda _: [need])
+    (short,) = short_warm_ups(queue({"run.warmup": 50.0}))
+    assert (
+        "times the mean time between accesses (40 time units) and 60 time units until"
+        in short.words
+    )
+    assert short.words.endswith("it may bias index_age")
+    assert short.may_bias("index_age")
+    assert not short.may_bias("loss_rate")

@@ -1,0 +1,59 @@
+"""What a warm-up that is too short leaves of the start, in words."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from crawlsim.ranking import Record
+from scenarios import Scenario
+from scenarios.text import units
+
+SHORT_WARM_UPS = "short_warm_ups"
+"""Entry of what came out of a cell."""
+
+
+class ShortWarmUp(NamedTuple):
+    """One respect in which a system remembers its start when counting begins.
+
+    Attributes
+    ----------
+    words : str
+    measures : tuple of str
+        What it may bias; empty: every estimate.
+    """
+
+    words: str
+    measures: tuple[str, ...]
+
+    def may_bias(self, measure: str) -> bool:
+        """Whether an estimate may be off for it."""
+        return not self.measures or measure in self.measures
+
+
+def short_warm_ups(scenario: Scenario) -> list[ShortWarmUp]:
+    """All of them; none where the warm-up is long enough, or nobody knows what would be."""
+    from analytic.transient.start_up import remembered_starts
+
+    warmup, unit = scenario.run.warmup, scenario.time_unit
+    found = []
+    for each in remembered_starts(scenario):
+        words = each.name
+        if math.isfinite(each.time):
+            times = each._replace(later=0.0).rule
+            longer = f"{times} ({each.time:.6g} {units(unit, each.time)})"
+            if each.later:
+                longer += f" and {each.later:.6g} {units(unit, each.later)} until the next commit"
+            words = (
+                f"the warm-up ({warmup:g} {units(unit, warmup)}) is shorter than {longer}; "
+                f"it may bias {', '.join(each.measures) or 'every estimate'}"
+            )
+        found.append(ShortWarmUp(words, each.measures))
+    return found
+
+
+def short_warm_ups_in(record: Record) -> list[ShortWarmUp]:
+    """Those of a cell of a sweep, from what came out of it; none where it does not say."""
+    return [
+        ShortWarmUp(words, tuple(measures)) for words, measures in record.get(SHORT_WARM_UPS, ())
+    ]
