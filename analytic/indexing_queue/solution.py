@@ -268,13 +268,17 @@ def _extrapolated(kept: Array) -> Array | None:
 
 
 def _error(changes: list[float]) -> float:
-    """The error that is left if the changes go on shrinking as they did."""
-    if len(changes) < 5:
+    """The error that is left if the changes go on shrinking as slowly as they lately did.
+
+    By pairs of passes, there and back: the two do not shrink alike.
+    """
+    if len(changes) < 6:
         return np.inf
     last = changes[-1]
     if last <= ROUNDING:
         return ROUNDING
-    factor = max((last / changes[-5]) ** 0.25, (last / changes[-3]) ** 0.5, 0.5)
+    ratios = [now / then for then, now in zip(changes[-6:-2], changes[-4:], strict=True)]
+    factor = max(max(ratios) ** 0.5, 0.5)
     return last * factor / (1 - factor) if factor < 1 else np.inf
 
 

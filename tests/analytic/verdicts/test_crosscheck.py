@@ -413,12 +413,12 @@ def timer_that_runs_on(self: Buffer, due: float, item: Any) -> None:
     self._clock.once(due, rules.tie_order(rules.OBSOLESCENCE, item[0]), note)
 
 
-def end_unless_stale(self: Buffer, fate: int, sojourn: float) -> None:
+def end_unless_stale(self: Buffer, fate: int, now: float, item: Any) -> None:
     """The planted error: a page whose timer went off during its service is counted obsolete."""
     stale = getattr(self, "_stale_in_service", None)
     if fate == rules.SERVED and stale is self._in_service[0]:
         fate = rules.OBSOLETE
-    honest_end(self, fate, sojourn)
+    honest_end(self, fate, now, item)
 
 
 @pytest.mark.thorough
