@@ -125,14 +125,20 @@ def _label(rows: list[Result]) -> str:
 
 
 def _table(those: list[list[Result]]) -> str:
-    return table(["result", "source", "gives", "kind"], map(_cells, those))
+    return table(
+        ["result", "source", "gives; exactly, unless it says otherwise"], map(_cells, those)
+    )
 
 
 def _cells(rows: list[Result]) -> list[str]:
     words = plain("; ".join(each.quantity for each in rows))
     kinds = plain(", ".join(dict.fromkeys(each.kind for each in rows)))
     link = f"[{plain(rows[0].name)}](#{_label(rows)})"
-    return [link, plain(citation_of(rows[0].source)), words, kinds]
+    return [
+        link,
+        plain(citation_of(rows[0].source)),
+        words if kinds == "exact" else f"{words}; {kinds}",
+    ]
 
 
 def _names_below(pages: dict[str, str], paper: str) -> list[str]:
