@@ -138,8 +138,9 @@ def solve_chain(chain: QueueChain) -> Solution:
 def memory_needed(order: int, service_phases: int, patience_phases: int, top: int) -> int:
     """Bytes that the solution and the sojourn times take, about.
 
-    The probabilities, the flow into the largest level, what the tagged page needs for each
-    position, and the matrix of one page's patience.
+    The probabilities, the flow into the largest level, the inverses of the blocks of a level where
+    they are iterated, what the tagged page needs for each position, and the matrix of one page's
+    patience.
     """
     vectors: int = patience_phases ** max(top - 1, 0)
     positions: int = sum(patience_phases**waiting for waiting in range(top))
