@@ -201,7 +201,8 @@ def _ruling(
     if row is None:
         return Ruling(where, alarm, alarm.keys[0], math.nan, math.nan, math.nan, count)
     key = (row.measure, row.subject)
-    start = next((each.words for each in short if each.may_bias(row.measure)), "")
+    known = (each for each in short if each.is_known)
+    start = next((each.words for each in known if each.may_bias(row.measure)), "")
     return Ruling(where, alarm, key, row.estimate, row.low, row.high, count, start)
 
 

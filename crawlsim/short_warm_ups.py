@@ -21,10 +21,13 @@ class ShortWarmUp(NamedTuple):
     words : str
     measures : tuple of str
         What it may bias; empty: every estimate.
+    is_known : bool
+        Whether it is known to be too short; else nobody knows how long would be long enough.
     """
 
     words: str
     measures: tuple[str, ...]
+    is_known: bool
 
     def may_bias(self, measure: str) -> bool:
         """Whether an estimate may be off for it."""
@@ -32,14 +35,14 @@ class ShortWarmUp(NamedTuple):
 
 
 def short_warm_ups(scenario: Scenario) -> list[ShortWarmUp]:
-    """All of them; none where the warm-up is long enough, or nobody knows what would be."""
+    """All of them; none where the warm-up is long enough."""
     from analytic.transient.start_up import remembered_starts
 
     warmup, unit = scenario.run.warmup, scenario.time_unit
     found = []
     for each in remembered_starts(scenario):
         words = each.name
-        if math.isfinite(each.time):
+        if is_known := math.isfinite(each.time):
             times = each._replace(later=0.0).rule
             longer = f"{times} ({each.time:.6g} {units(unit, each.time)})"
             if each.later:
@@ -48,12 +51,13 @@ def short_warm_ups(scenario: Scenario) -> list[ShortWarmUp]:
                 f"the warm-up ({warmup:g} {units(unit, warmup)}) is shorter than {longer}; "
                 f"it may bias {', '.join(each.measures) or 'every estimate'}"
             )
-        found.append(ShortWarmUp(words, each.measures))
+        found.append(ShortWarmUp(words, each.measures, is_known))
     return found
 
 
 def short_warm_ups_in(record: Record) -> list[ShortWarmUp]:
     """Those of a cell of a sweep, from what came out of it; none where it does not say."""
     return [
-        ShortWarmUp(words, tuple(measures)) for words, measures in record.get(SHORT_WARM_UPS, ())
+        ShortWarmUp(words, tuple(measures), is_known)
+        for words, measures, is_known in record.get(SHORT_WARM_UPS, ())
     ]

@@ -343,7 +343,9 @@ def _record(
         DECISION: decision_of(cell.scenario, scenario),
         "run": run_record(results) | {"warmup": scenario.run.warmup},
         "shortfall": shortfall,
-        SHORT_WARM_UPS: short_warm_ups(scenario) if options.solve else [],
+        SHORT_WARM_UPS: [s for s in short_warm_ups(scenario) if s.is_known]
+        if options.solve
+        else [],
     }
 
 

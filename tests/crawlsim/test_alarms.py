@@ -13,6 +13,7 @@ import pytest
 from systems import queue
 
 import sim
+from analytic.transient.start_up import WarmUpNeed
 from crawlsim.alarms import Ruling, alarms_of, exit_code, rulings_of
 from crawlsim.cli.alarms import Case, _junit
 from scenarios import dumps, load
@@ -188,6 +189,15 @@ def test_nothing_passes_while_the_start_is_remembered(crawlsim: Any, scenario_fi
     assert "try --warmup auto" in out
     code, _, _ = crawlsim("run", scenario_file, *SLOW, "--fail-if", "throughput > 0.001")
     assert code == 1
+
+
+def test_where_nobody_knows_how_long_is_long_enough_alarms_are_told(
+    crawlsim: Any, scenario_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need = WarmUpNeed("how long the start is remembered is not known", math.inf)
+    monkeypatch.setattr("analytic.transient.start_up.remembered_starts", lambda _: [need])
+    code, out, _ = crawlsim("run", scenario_file, *SLOW, "--fail-if", "loss_probability > 0.9")
+    assert (code, "passed 1" in out) == (0, True)
 
 
 def test_a_sweep_says_which_cells_remember_their_start(crawlsim: Any, scenario_file: str) -> None:

@@ -290,6 +290,7 @@ def test_a_start_that_may_be_remembered_is_put_in_words(
     monkeypatch.setattr("analytic.transient.start_up.remembered_starts", lambda _: [need])
     (short,) = short_warm_ups(queue({"run.warmup": 50.0}))
     assert short.words.startswith(says)
+    assert short.is_known == math.isfinite(time)
 
 
 def test_the_wait_for_a_commit_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
