@@ -662,7 +662,9 @@ def test_cells_of_many_pages_are_compared_by_what_all_pages_have_together(crawls
     flags = ["--vary", "robots.available=5,12", "--engine", "simpy", "--replications", "2"]
     bound = ["--first", "frontier_delay<1", "--set", "interventions=[]", "--warmup", "20"]
     code, out, err = crawlsim("sweep", "outage-and-catch-up", *flags, *bound)
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err.startswith("warning: outage-and-catch-up: 2 of 2 cells")
+    assert err.count("\n") == 1
     assert "first with frontier_delay < 1: robots.available = 12" in out
     assert out.count("frontier_delay  ") == 2
 
