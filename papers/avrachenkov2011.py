@@ -115,7 +115,7 @@ def measure(name: str, subject: int | str | None = None) -> float:
 def modes(scenario: Scenario) -> Array:
     """D0, D1, … while 0, 1, … robots are active."""
     fleet = fleet_of(scenario)
-    return delivery_modes(fleet, fleet.available)
+    return delivery_modes(fleet, range(fleet.available + 1))
 
 
 def rate_of_two_robots() -> float:

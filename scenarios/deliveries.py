@@ -250,13 +250,25 @@ def as_modes(deliveries: Deliveries, first: Sequence[int] = ()) -> Array:
         batches = batch_matrices(deliveries.root.process)
         return np.array([_thin(batches, keep) for keep in (0.0, *deliveries.root.keep)])
     if isinstance(deliveries, Independent):
-        robots = _lifted([batch_matrices(process) for process in deliveries.root])
-        hidden = sum((each[0] for each in robots), np.zeros_like(robots[0][0]))
-    else:
-        hidden = np.array(deliveries.root.D0)
-        robots = [_unmarked(each, hidden.shape) for each in deliveries.root.robots]
-    others = [robot for robot in range(len(robots)) if robot not in first]
-    return _first_robots_heard(hidden, [robots[robot] for robot in (*first, *others)])
+        return superposed([batch_matrices(process) for process in deliveries.root], first)
+    hidden = np.array(deliveries.root.D0)
+    robots = [_unmarked(each, hidden.shape) for each in deliveries.root.robots]
+    return _first_robots_heard(hidden, robots, first)
+
+
+def superposed(processes: Sequence[Array], first: Sequence[int] = ()) -> Array:
+    """D0, D1, … of independent processes while the first 0, 1, … of them are heard.
+
+    Parameters
+    ----------
+    processes : sequence of ndarray, shape (largest batch + 1, order, order)
+        D0, D1, … of each.
+    first : sequence of int
+        As `as_modes`.
+    """
+    lifted = _lifted(processes)
+    hidden = sum((each[0] for each in lifted), np.zeros_like(lifted[0][0]))
+    return _first_robots_heard(hidden, lifted, first)
 
 
 def alone(deliveries: Independent | Marked, robots: Sequence[int]) -> Independent | Marked:
@@ -295,7 +307,7 @@ def _unmarked(batches: tuple[Matrix, ...], shape: tuple[int, ...]) -> Array:
     return np.array([np.zeros(shape), *map(np.array, batches)])
 
 
-def _lifted(robots: list[Array]) -> list[Array]:
+def _lifted(robots: Sequence[Array]) -> list[Array]:
     """Each robot's matrices on the joint phase (Kronecker products with identities)."""
     orders = [each.shape[1] for each in robots]
     lifted = []
@@ -307,10 +319,11 @@ def _lifted(robots: list[Array]) -> list[Array]:
     return lifted
 
 
-def _first_robots_heard(hidden: Array, robots: list[Array]) -> Array:
+def _first_robots_heard(hidden: Array, robots: list[Array], first: Sequence[int]) -> Array:
     """Modes in which the first r robots deliver and the others move the phase unheard."""
     largest = max(len(each) for each in robots) - 1
-    stacks = _stack(robots, largest)
+    others = [robot for robot in range(len(robots)) if robot not in first]
+    stacks = _stack([robots[robot] for robot in (*first, *others)], largest)
     modes = []
     for active in range(len(robots) + 1):
         mode = stacks[:active].sum(axis=0)

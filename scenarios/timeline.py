@@ -79,6 +79,11 @@ class Timeline:
         return tuple(each.every for each in self.interventions)
 
     @property
+    def limits(self) -> frozenset[int]:
+        """Limits of the active robots."""
+        return frozenset(each.robots for each in self.interventions if each.robots is not None)
+
+    @property
     def last_change(self) -> float | None:
         """When the last intervention begins or ends; None where there is none, or one repeats."""
         if any(self.periods):

@@ -37,7 +37,7 @@ from analytic.indexing_queue.sojourns import (
     with_service,
 )
 from analytic.machinery.absorbing import AbsorbingChain
-from analytic.machinery.active_robots import most_active
+from analytic.machinery.active_robots import numbers_in_use
 from analytic.machinery.arrival_process import delivery_modes
 from analytic.machinery.phase_type import PhaseLaw, moment
 from analytic.machinery.refusal import NoAnswerError, Remembered
@@ -383,7 +383,7 @@ def batch_chain_of(scenario: Scenario) -> BatchChain:
     queue, _ = buffer_and_robots(scenario)
     batch = present(queue.batch)
     return BatchChain(
-        modes=delivery_modes(conditions.fleet_of(scenario), max(most_active(scenario), 1)),
+        modes=delivery_modes(conditions.fleet_of(scenario), numbers_in_use(scenario)),
         robots_at=limited_robots_at(scenario, UNCHANGED),
         service=service_and_patience(scenario)[0],
         servers=queue.servers,

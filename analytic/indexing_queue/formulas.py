@@ -41,6 +41,7 @@ from analytic.indexing_queue.impatience import (
 )
 from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.levels_and_fates import fate_rates, level_probabilities, marginals_of
+from analytic.indexing_queue.matched_accesses import likeliest_phases, with_likeliest_phases
 from analytic.indexing_queue.matched_services import (
     between_erlang_laws,
     rows_of_matched_services,
@@ -118,6 +119,7 @@ from analytic.indexing_queue.unordered_sojourns import (
 from analytic.machinery.active_robots import require_decided, robots_at
 from analytic.machinery.markov import birth_death, relaxation_time
 from analytic.machinery.phase_type import exponential_rate
+from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import moments
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -481,6 +483,13 @@ def _loss_from_closure(scenario: Scenario) -> Values:
     return [row for row in approximated(scenario) if row[0] in _LOSSES]
 
 
+def _rows_of_likeliest(scenario: Scenario) -> Values:
+    changed = with_likeliest_phases(scenario)
+    if conditions.one_server(scenario) is None:
+        return _rows_of_chain(changed)
+    return solved_servers(changed)
+
+
 def accuracy_of(scenario: Scenario) -> Accuracy | ClosureError | None:
     """How the chain of a scenario was solved and how well; None where it is not.
 
@@ -566,6 +575,43 @@ _POISSON = (
     conditions.poisson_accesses,
     conditions.exponential_service,
 )
+
+
+@dependent
+def chain_of_accesses_unknown(scenario: Scenario) -> str | None:
+    """Some access times are not of phase type, or the robots have too many joint phases."""
+    if no_markovian_accesses(scenario) is None:
+        return None
+    try:
+        size_of(scenario)
+    except NoAnswerError:
+        return None
+    return "the joint phases of its robots are few: it is solved exactly"
+
+
+@dependent
+def likeliest_solved(scenario: Scenario) -> str | None:
+    """It is solved exactly with the likeliest few phases in place of each access time."""
+    one = conditions.one_server(scenario) is None
+    return reason_against(_CHAIN if one else _SERVERS, with_likeliest_phases(scenario))
+
+
+_LIKELIEST = (
+    conditions.has_buffer,
+    conditions.no_host_spacing,
+    conditions.resolved_activation,
+    conditions.not_one_at_a_time,
+    conditions.pages_leave_the_queue_alone,
+    page_conditions.independent_accesses,
+    page_conditions.several_robots,
+    conditions.known_start_up,
+    conditions.phase_type_service,
+    conditions.phase_type_patience,
+    conditions.memoryless_or_ordered,
+    chain_of_accesses_unknown,
+    likeliest_solved,
+)
+"""Conditions of several robots with access times of any law, approximately."""
 
 _IMPATIENT = (
     *(each for each in _POISSON if each is not conditions.one_server),
@@ -1147,6 +1193,16 @@ FORMULAS: tuple[Formula, ...] = (
         kind="approximation",
         conditions=_MATCHED,
         evaluate=_all_but(rows_of_matched_services, "control_cost"),
+    ),
+    _own_row(
+        number="accesses of few phases",
+        quantity="all measures, several robots, from few phases: accesses without phases",
+        latex=r"\tilde Z=\operatorname{argmax}_{\tilde Z}\ \mathbb{E}\log g(Z),\qquad "
+        r"\mathbb{E}\tilde Z=\mathbb{E}Z",
+        function=likeliest_phases,
+        kind="approximation",
+        conditions=_LIKELIEST,
+        evaluate=_all_but(_rows_of_likeliest, "control_cost"),
     ),
     _closure_row(
         quantity="levels, rates and shares of large buffers with phase-type timers",

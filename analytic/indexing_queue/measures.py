@@ -51,7 +51,7 @@ from analytic.indexing_queue.solution import (
     size_beyond_memory,
     solve_chain,
 )
-from analytic.machinery.active_robots import most_active, remembering, robots_at
+from analytic.machinery.active_robots import numbers_in_use, remembering, robots_at
 from analytic.machinery.arrival_process import delivery_modes, joint_order, rates_at_speed_one
 from analytic.machinery.phase_type import PhaseLaw, as_phase_type, exponential_rate, phase_count
 from analytic.machinery.refusal import NoAnswerError, Remembered
@@ -108,10 +108,8 @@ def size_of(scenario: Scenario) -> tuple[int, int, int, int]:
     if isinstance(scenario.activation, Switching):
         states = 1 if robots.environment is None else robots.environment.states
         order = states * combinations(class_sizes(robots))
-    elif robots.deliveries is not None:
-        order = joint_size(robots.deliveries)[0]
     else:
-        order = joint_order(conditions.fleet_of(scenario), max(most_active(scenario), 1))
+        order = joint_order(conditions.fleet_of(scenario), numbers_in_use(scenario))
     if (given := remembering(scenario)) is not None:
         order = count_phases(given, order)
     phases = phase_count(conditions.service_law(scenario)) or 0
@@ -168,7 +166,7 @@ def chain_under(scenario: Scenario, settings: Piece) -> QueueChain:
         choices = choices_by_mode(robots, rule)
         chain = switched_chain(switched, choices, service, patience, capacity)
         return chain if tells_classes_apart(robots, rule) else replace(chain, by_class=None)
-    modes = delivery_modes(conditions.fleet_of(scenario), max(most_active(scenario), 1))
+    modes = delivery_modes(conditions.fleet_of(scenario), numbers_in_use(scenario))
     modes = settings.robot_speed * modes
     if (given := scenario.model.hysteresis) is not None:
         laws = service, patience

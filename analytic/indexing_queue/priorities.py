@@ -30,7 +30,7 @@ from analytic.indexing_queue.measures import (
 )
 from analytic.indexing_queue.several_servers import idle_servers
 from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
-from analytic.machinery.active_robots import most_active
+from analytic.machinery.active_robots import numbers_in_use
 from analytic.machinery.arrival_process import delivery_modes
 from analytic.machinery.phase_type import PhaseLaw
 from analytic.machinery.refusal import NoAnswerError, Remembered
@@ -322,7 +322,7 @@ def priority_queue_of(scenario: Scenario) -> PriorityQueue:
     """The queue of a scenario that meets the conditions of its formulas."""
     queue, _ = buffer_and_robots(scenario)
     return PriorityQueue(
-        modes=delivery_modes(conditions.fleet_of(scenario), max(most_active(scenario), 1)),
+        modes=delivery_modes(conditions.fleet_of(scenario), numbers_in_use(scenario)),
         robots_at=limited_robots_at(scenario, UNCHANGED),
         service=service_and_patience(scenario)[0],
         servers=queue.servers,

@@ -27,7 +27,7 @@ from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
 from analytic.indexing_queue.measures import chain_of, size_of, solution_of
 from analytic.indexing_queue.sojourns import Row, moment_rows, then_served, with_service
 from analytic.machinery.absorbing import AbsorbingChain
-from analytic.machinery.active_robots import most_active, remembering, robots_at
+from analytic.machinery.active_robots import numbers_in_use, remembering, robots_at
 from analytic.machinery.arrival_process import delivery_modes
 from analytic.machinery.state_space import MOST_STATES, Move, explore
 from scenarios import Scenario
@@ -46,7 +46,7 @@ def pushed_out(scenario: Scenario) -> Array | None:
     buffer = buffer_of(scenario)
     if not discipline_of(scenario).pushes_out or not buffer.waiting_places:
         return None
-    modes = delivery_modes(fleet_of(scenario), max(most_active(scenario), 1))
+    modes = delivery_modes(fleet_of(scenario), numbers_in_use(scenario))
     if (given := remembering(scenario)) is not None:
         return deliveries_by_control(modes, given)
     return modes[robots_at(scenario)(buffer.capacity), 1]

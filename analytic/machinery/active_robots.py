@@ -74,3 +74,20 @@ def most_active(scenario: Scenario) -> int:
     if isinstance(rule, Levels | Free | Threshold):
         return max(rule.robots)
     return robots_at(scenario)(0)
+
+
+def numbers_in_use(scenario: Scenario) -> list[int]:
+    """Numbers of active robots that there are at some level and time, in increasing order.
+
+    The limits of interventions are among them; of robots that take a time to start those that
+    deliver are meant.
+    """
+    rule, given = scenario.activation, scenario.model.hysteresis
+    if given is not None and given.start_up is not None:
+        numbers = [*range(given.robots[-1], given.robots[0] + 1)]
+    elif isinstance(rule, Levels | Free | Threshold):
+        numbers = [*rule.robots]
+    else:
+        numbers = [robots_at(scenario)(0)]
+    limits = scenario.model.timeline.limits
+    return sorted({*numbers, *(min(limit, number) for limit in limits for number in numbers)})

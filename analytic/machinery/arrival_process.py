@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain, combinations_with_replacement, pairwise
 
 import numpy as np
+from scipy.special import gammaln, xlogy
 
 from analytic.machinery.markov import closed_classes, stationary
 from analytic.machinery.phase_type import as_phase_type, exponential_rate, phase_count
 from analytic.machinery.refusal import NoAnswerError
 from scenarios.arrays import Array
-from scenarios.deliveries import LARGEST_ORDER, Independent, as_modes, modes_of
+from scenarios.deliveries import LARGEST_ORDER, joint_size, modes_of, superposed
 from scenarios.environment import Environment
 from scenarios.model import Fleet, Gaps, present
 from scenarios.processes import Map, Mmpp
 from scenarios.text import counted
+
+_MOST_RATES = 30_000_000
+"""Numbers of robots times joint phases squared: 480 MB of matrices."""
 
 
 def access_rate(gaps: Gaps) -> float | None:
@@ -77,17 +84,24 @@ def gap_order(gaps: Gaps) -> int | None:
     return phase_count(gaps)
 
 
-def joint_order(fleet: Fleet, active: int) -> int:
-    """Number of joint phases of the deliveries of `active` robots with accesses of their own.
+def joint_order(fleet: Fleet, numbers: Sequence[int]) -> int:
+    """Number of joint phases of the deliveries of the robots, where so many may be active.
 
-    The first ones that the rule makes active.
+    Parameters
+    ----------
+    fleet : Fleet
+    numbers : sequence of int
+        As `delivery_modes`.
 
     Raises
     ------
     NoAnswerError
-        If there are more than `LARGEST_ORDER`: the matrices are not built.
+        If there are more than `LARGEST_ORDER`, or too many numbers of robots beside them: the
+        matrices are not built.
     """
-    if fleet.deliveries is not None or delivery_rates(fleet) is not None:
+    if fleet.deliveries is not None:
+        return joint_size(fleet.deliveries)[0]
+    if delivery_rates(fleet) is not None:
         return 1
     if fleet.environment is not None:
         return fleet.environment.states
@@ -95,30 +109,53 @@ def joint_order(fleet: Fleet, active: int) -> int:
     if max(orders) == 1:
         return 1
     joint = 1
-    for index in fleet.in_order[:active]:
-        joint *= orders[index]
+    most = max(numbers)
+    for index, robots in chain(*_heard_together(fleet, numbers)):
+        # of several phases there are at least as many counts as phases, and as robots
+        large = orders[index] > 1 and max(orders[index], robots) > LARGEST_ORDER
+        joint *= LARGEST_ORDER + 1 if large else math.comb(robots + orders[index] - 1, robots)
         if joint > LARGEST_ORDER:
             phases = " or ".join(str(order) for order in sorted(set(orders)))
-            have = "has" if active == 1 else "have"
-            many = f"{counted(active, 'robot')} with access times of {phases} phases {have}"
+            have = "has" if most == 1 else "have"
+            many = f"{counted(most, 'robot')} with access times of {phases} phases {have}"
             raise NoAnswerError(f"{many} more than {LARGEST_ORDER} joint phases")
+    if (most + 1) * joint**2 > _MOST_RATES:
+        raise NoAnswerError(
+            f"{counted(most, 'robot')} with {joint} joint phases need too much memory"
+        )
     return joint
 
 
-def delivery_modes(fleet: Fleet, largest: int) -> Array:
-    """D0, D1, … of all robots together while 0, 1, … `largest` are active.
+def _heard_together(fleet: Fleet, numbers: Sequence[int]) -> list[list[tuple[int, int]]]:
+    """Class and number of the robots between each two numbers in use, 0 among them."""
+    ends = sorted({0, *numbers})
+    return [[*Counter(fleet.in_order[before:end]).items()] for before, end in pairwise(ends)]
+
+
+def delivery_modes(fleet: Fleet, numbers: Sequence[int]) -> Array:
+    """D0, D1, … of all robots together while some of them are active.
 
     Robots with accesses of their own superpose; one that is switched off runs on unheard
-    (interpretation 1 of avrachenkov2011). Exponential access times need a single phase. An access
-    that fails changes the phase as any other one, and delivers nothing. In an environment the phase
-    is its state, which runs on with no robot active: thinned batches (interpretation 2). Of the
+    (interpretation 1 of avrachenkov2011). Those of one class that are always heard together are
+    counted: the phase says how many of them are in each phase of their accesses
+    (docs/theory/indexing-queue.md). Exponential access times need a single phase. An access that
+    fails changes the phase as any other one, and delivers nothing. In an environment the phase is
+    its state, which runs on with no robot active: thinned batches (interpretation 2). Of the
     activation only a rule that names robots or their classes matters: it says which are the first
     to become active.
 
+    Parameters
+    ----------
+    fleet : Fleet
+    numbers : sequence of int
+        Numbers of robots that may be active.
+
     Returns
     -------
-    ndarray, shape (largest + 1, largest batch + 1, order, order)
+    ndarray, shape (largest number + 1, largest batch + 1, order, order)
+        NaN for a number that may not be active, where that is not known.
     """
+    largest = max(numbers)
     if fleet.deliveries is not None:
         return modes_of(fleet.deliveries, fleet.rule)[: largest + 1]
     rates = total_rates(fleet)
@@ -131,9 +168,38 @@ def delivery_modes(fleet: Fleet, largest: int) -> Array:
     for each in fleet.classes:
         matrices = present(gap_map(each.gaps))
         failed = fleet.failure_probability * matrices[1]
-        own.append(Map(D0=_rows(matrices[0] + failed), D1=_rows(matrices[1] - failed)))
-    heard = tuple(own[index] for index in fleet.in_order[:largest])
-    return as_modes(Independent(independent=heard))
+        own.append((matrices[0] + failed, matrices[1] - failed))
+    groups = _heard_together(fleet, numbers)
+    processes = [np.zeros((2, 1, 1))]  # nobody
+    processes += [
+        np.array([_counted_moves(matrix, robots) for matrix in own[index]])
+        for index, robots in chain(*groups)
+    ]
+    heard = superposed(processes)
+    modes = np.full((largest + 1, *heard.shape[1:]), np.nan)
+    modes[sorted({0, *numbers})] = heard[np.cumsum([0, *map(len, groups)]) + 1]
+    return modes
+
+
+def _counts(order: int, robots: int) -> list[tuple[int, ...]]:
+    """How many robots are in each phase, for all that may be; of one robot in order of phase."""
+    each = combinations_with_replacement(range(order), robots)
+    return [tuple(map(phases.count, range(order))) for phases in each]
+
+
+def _counted_moves(rates: Array, robots: int) -> Array:
+    """Rates of robots alike between the counts of those in each phase, from those of one robot."""
+    counts = _counts(len(rates), robots)
+    place = {each: index for index, each in enumerate(counts)}
+    total = np.zeros((len(counts), len(counts)))
+    for before, after in np.argwhere(rates).tolist():
+        for index, each in enumerate(counts):
+            if each[before]:
+                moved = [*each]
+                moved[before] -= 1
+                moved[after] += 1
+                total[index, place[tuple(moved)]] += each[before] * rates[before, after]
+    return total
 
 
 def environment_modes(fleet: Fleet, environment: Environment, largest: int) -> Array:
@@ -152,7 +218,7 @@ def environment_modes(fleet: Fleet, environment: Environment, largest: int) -> A
     return np.stack([np.array(environment.Q) - modes, modes], axis=1)
 
 
-def start_phases(fleet: Fleet, modes: Array, active: int) -> Array:
+def start_phases(fleet: Fleet, numbers: Sequence[int], modes: Array, active: int) -> Array:
     """Law of the joint phase at time 0.
 
     Every access has just begun; the phase of joint deliveries has the stationary law of the mode
@@ -162,6 +228,7 @@ def start_phases(fleet: Fleet, modes: Array, active: int) -> Array:
     Parameters
     ----------
     fleet : Fleet
+    numbers : sequence of int
     modes : ndarray, shape (robots + 1, largest batch + 1, order, order)
         As `delivery_modes`.
     active : int
@@ -179,8 +246,10 @@ def start_phases(fleet: Fleet, modes: Array, active: int) -> Array:
         return np.eye(order)[0] if law is None else law
     joint: Array = np.ones(1)
     firsts = [_first_phases(each.gaps) for each in fleet.classes]
-    for index in fleet.in_order[: len(modes) - 1]:
-        joint = np.kron(joint, firsts[index])
+    for index, robots in chain(*_heard_together(fleet, numbers)):
+        counts = np.array(_counts(len(firsts[index]), robots))
+        ways = gammaln(robots + 1) - gammaln(counts + 1).sum(axis=1)
+        joint = np.kron(joint, np.exp(ways + xlogy(counts, firsts[index]).sum(axis=1)))
     return joint
 
 
@@ -204,10 +273,6 @@ def _first_phases(gaps: Gaps) -> Array:
 
 def _unique_stationary(generator: Array) -> Array | None:
     return stationary(generator) if len(closed_classes(generator)) == 1 else None
-
-
-def _rows(matrix: Array) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(float(entry) for entry in row) for row in matrix)
 
 
 def mean_rate(batches: Array) -> float:

@@ -34,7 +34,7 @@ from analytic.indexing_queue.measures import control_cost, level_rows, service_a
 from analytic.indexing_queue.sojourns import Row, moment_rows, with_service
 from analytic.indexing_queue.unordered_sojourns import LOST, OBSOLETE, SERVED
 from analytic.machinery.absorbing import AbsorbingChain
-from analytic.machinery.active_robots import most_active, remembering, robots_at
+from analytic.machinery.active_robots import numbers_in_use, remembering, robots_at
 from analytic.machinery.arrival_process import delivery_modes
 from analytic.machinery.progress import followed
 from analytic.machinery.refusal import NoAnswerError, Remembered
@@ -483,7 +483,7 @@ def _queue_and_kinds(scenario: Scenario) -> tuple[LabelledQueue, list[int]]:
     if max(top - 2, 0) * math.log(number) > math.log(MOST_LABELLED):
         raise NoAnswerError(f"its {number} kinds of pages have too many orders in the buffer")
     service, _ = service_and_patience(scenario)
-    modes = delivery_modes(fleet_of(scenario), max(most_active(scenario), 1))
+    modes = delivery_modes(fleet_of(scenario), numbers_in_use(scenario))
     laws = service, UNLIMITED_PATIENCE
     if (given := remembering(scenario)) is not None:
         chain = hysteresis_chain(modes, given, *laws, top, "partial")

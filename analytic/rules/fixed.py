@@ -390,7 +390,7 @@ def cost_of_numbers(scenario: Scenario, kinds: list[list[int]]) -> Callable[[Set
     def by_elimination(numbers: Counts) -> float:
         rule = Static(numbers)
         active = rule.robots
-        modes = delivery_modes(fleet_under(robots, rule), active)
+        modes = delivery_modes(fleet_under(robots, rule), [active])
         laws = service_and_patience(free)
         chain = controlled_chain(modes, always(active), *laws, buffer.capacity, buffer.admission)
         prices = prices_of_set(scenario, rule)

@@ -24,9 +24,8 @@ from analytic.index.optimum import Best, NoOptimumError, Optimum, require
 from analytic.indexing_queue.chain import QueueChain, controlled_chain
 from analytic.indexing_queue.measures import service_and_patience, size_of, waiting_phases
 from analytic.indexing_queue.policy_costs import LevelRates, level_rates
-from analytic.machinery.arrival_process import delivery_modes
 from analytic.machinery.decision_process import DecisionProcess, evaluate, policy_iteration
-from analytic.rules.searching import COVERED, always
+from analytic.rules.searching import COVERED, always, modes_of_numbers
 from scenarios import Scenario
 from scenarios.arrays import Array, IntArray
 
@@ -167,9 +166,9 @@ def queue_process(scenario: Scenario, numbers: Sequence[int]) -> QueueProcess:
     """
     free = scenario.with_("activation", None)
     chains = chains_of_numbers(free, numbers)
-    order, phases, _, top = size_of(free)
+    _, phases, _, top = size_of(free)
     process = decision_process(level_rates(chains, free.prices))
-    return QueueProcess(process, tuple(numbers), order, phases, top)
+    return QueueProcess(process, tuple(numbers), chains[0].order, phases, top)
 
 
 def chains_of_numbers(free: Scenario, numbers: Sequence[int]) -> list[QueueChain]:
@@ -187,9 +186,10 @@ def chains_of_numbers(free: Scenario, numbers: Sequence[int]) -> list[QueueChain
         If the cost is not that of a chain of levels and phases, or the chain is too large.
     """
     require(_SOLVED, free)
-    order, phases, _, top = size_of(free)
-    buffer, robots = buffer_and_robots(free)
-    modes = delivery_modes(fleet_of(free), robots.available)
+    _, phases, _, top = size_of(free)
+    buffer, _ = buffer_and_robots(free)
+    modes = modes_of_numbers(fleet_of(free), numbers)
+    order = modes.shape[2]
     steps = min(modes.shape[1], top + 1)
     entries = len(numbers) * top * steps * (order * phases) ** 2
     if entries > _MOST_ENTRIES:

@@ -32,12 +32,16 @@ from analytic.indexing_queue.measures import (
 from analytic.indexing_queue.policy_costs import level_rates
 from analytic.indexing_queue.several_servers import ServersChain
 from analytic.indexing_queue.solution import solve_chain
-from analytic.machinery.arrival_process import delivery_modes
 from analytic.machinery.decision_process import DecisionProcess, policy_iteration
 from analytic.machinery.progress import Progress
 from analytic.machinery.refusal import NoAnswerError
 from analytic.rules.free_process import chains_of_numbers, said_more
-from analytic.rules.searching import allowed_numbers, descended, require_covered
+from analytic.rules.searching import (
+    allowed_numbers,
+    descended,
+    modes_of_numbers,
+    require_covered,
+)
 from scenarios import Scenario
 from scenarios.activation import Threshold
 from scenarios.arrays import Array
@@ -331,7 +335,7 @@ def bounded(scenario: Scenario, numbers: Sequence[int]) -> _Bounded:
 def by_chain(scenario: Scenario) -> Callable[[Hysteresis], float]:
     """The cost of a rule by its chain, whose parts are made once; start-ups are the scenario's."""
     buffer, robots = buffer_and_robots(scenario)
-    modes = delivery_modes(fleet_under(robots), robots.available)
+    modes = modes_of_numbers(fleet_under(robots), range(robots.available + 1))
     laws = service_and_patience(scenario)
     rule = scenario.activation
     law = rule.start_up if isinstance(rule, Threshold) else None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analytic.index import conditions
-from analytic.index.conditions import buffer_and_robots
+from analytic.index.conditions import buffer_and_robots, fleet_of
 from analytic.index.formula import Condition, Formula, dependent, reason_against
 from analytic.index.optimum import NoOptimumError, require
 from analytic.indexing_queue.chain import controlled_chain
@@ -25,11 +25,12 @@ from analytic.indexing_queue.measures import (
 )
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
 from analytic.indexing_queue.several_servers import size_of_servers
-from analytic.machinery.arrival_process import delivery_modes
+from analytic.machinery.arrival_process import delivery_modes, joint_order
+from analytic.machinery.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Threshold
 from scenarios.arrays import Array, Indices
-from scenarios.model import fleet_under
+from scenarios.model import Fleet, fleet_under
 
 MOST_POLICIES = 5_000_000
 
@@ -322,7 +323,11 @@ def all_costs(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arr
     free = scenario.with_("activation", None)
     if reason := reason_against(COVERED, free):
         return _costs_one_by_one(free, numbers, family, reason)
-    order, phases, patience, top = size_of(free)
+    _, phases, patience, top = size_of(free)
+    try:
+        order = joint_order(fleet_of(free), numbers)
+    except NoAnswerError as failure:
+        return _costs_one_by_one(free, numbers, family, str(failure))
     count = family.members(len(numbers), top + 1)
     if count > MOST_POLICIES:
         shown = f"{count}" if count < 10**6 else f"{count:.2g}" if count < 2**63 else "over 10^18"
@@ -432,7 +437,7 @@ def seconds_together(sizes: Sequence[float], numbers: int, family: Family) -> fl
 def _together(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
     """All policies at once."""
     buffer, robots = buffer_and_robots(scenario)
-    modes = delivery_modes(fleet_under(robots), robots.available)
+    modes = modes_of_numbers(fleet_under(robots), numbers)
     laws = service_and_patience(scenario)
     capacity = buffer.capacity
     chains = [
@@ -440,6 +445,21 @@ def _together(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arr
         for number in numbers
     ]
     return policy_costs(level_rates(chains, scenario.prices), family.follows(len(numbers)))
+
+
+def modes_of_numbers(fleet: Fleet, numbers: Sequence[int]) -> Array:
+    """The deliveries of every number of robots that a rule may name, as `delivery_modes`.
+
+    Raises
+    ------
+    NoOptimumError
+        If the robots have too many joint phases, where so many numbers are told apart.
+    """
+    try:
+        joint_order(fleet, numbers)
+    except NoAnswerError as failure:
+        raise NoOptimumError(str(failure)) from None
+    return delivery_modes(fleet, numbers)
 
 
 def always(robots: int) -> Callable[[int], int]:

@@ -22,7 +22,7 @@ from analytic.index.page_rows import page_rows
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import control_cost, size_of
 from analytic.indexing_queue.several_servers import size_of_servers
-from analytic.machinery.active_robots import most_active
+from analytic.machinery.active_robots import numbers_in_use
 from analytic.machinery.arrival_process import joint_order
 from analytic.machinery.refusal import Remembered
 from analytic.transient.indexed import IndexedPages
@@ -126,7 +126,7 @@ def followable_accesses(scenario: Scenario) -> str | None:
 def few_joint_phases(scenario: Scenario) -> str | None:
     """The robots have few joint phases."""
     if constant_accesses(scenario) is not None:
-        joint_order(fleet_of(scenario), most_active(scenario))
+        joint_order(fleet_of(scenario), numbers_in_use(scenario))
     return None
 
 

@@ -18,7 +18,7 @@ import scipy
 
 from analytic.index.conditions import fleet_of
 from analytic.index.page_conditions import accessed_pages
-from analytic.machinery.active_robots import most_active
+from analytic.machinery.active_robots import most_active, numbers_in_use
 from analytic.machinery.arrival_process import delivery_modes, start_phases
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import exc
@@ -134,8 +134,9 @@ class DrawnPages:
     def __init__(self, scenario: Scenario) -> None:
         self._most = most_active(scenario)
         fleet = fleet_of(scenario)
-        self._modes = delivery_modes(fleet, max(self._most, 1))
-        start = start_phases(fleet, self._modes, self._most)
+        numbers = numbers_in_use(scenario)
+        self._modes = delivery_modes(fleet, numbers)
+        start = start_phases(fleet, numbers, self._modes, self._most)
         self._rates, self._shares, _, self._pair = accessed_pages(scenario).kinds
         order = len(start)
         self._kinds = len(self._rates)

@@ -20,7 +20,7 @@ from analytic.indexing_queue.chain import QueueChain, rate_entries
 from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of, mean_active
 from analytic.indexing_queue.measures import chain_under, servers_chain_of
 from analytic.indexing_queue.several_servers import ServersChain, rates_of_fates, server_entries
-from analytic.machinery.active_robots import most_active, robots_while_it_fills
+from analytic.machinery.active_robots import numbers_in_use, robots_while_it_fills
 from analytic.machinery.arrival_process import delivery_modes, start_of_environment, start_phases
 from analytic.machinery.markov import rate_matrix
 from analytic.transient.transitions import Transitions, transitions, with_diagonal
@@ -178,8 +178,8 @@ class QueueOverTime:
             return row
         rule = scenario.activation
         empty = rule.when_empty if isinstance(rule, Free) else robots_while_it_fills(scenario)(0)
-        modes = delivery_modes(fleet, max(most_active(scenario), 1))
-        law = start_phases(fleet, modes, empty)
+        numbers = numbers_in_use(scenario)
+        law = start_phases(fleet, numbers, delivery_modes(fleet, numbers), empty)
         row[: len(law)] = law
         return row
 

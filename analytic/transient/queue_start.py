@@ -155,7 +155,7 @@ def _delivery_rates(scenario: Scenario, numbers: Sequence[int]) -> Array:
     fleet = fleet_of(scenario)
     most = max(numbers)
     if fleet.deliveries is not None or fleet.environment is not None:
-        modes = delivery_modes(fleet, most)
+        modes = delivery_modes(fleet, numbers)
         known = {0: 0.0}
         for number in {*numbers} - {0}:
             if len(closed_classes(modes[number].sum(axis=0))) > 1:

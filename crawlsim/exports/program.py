@@ -218,7 +218,7 @@ def _of_line(target: Target, scenario: Scenario, active: Sequence[int]) -> dict[
     if math.prod(orders[number] or 1 for number in active) > _MOST_PHASES:
         allowed = f"a program of LINE has at most {_MOST_PHASES} phases of all robots together"
         raise ScenarioError(_key(fleet, active[0]), MISSING, allowed)
-    D0, D1 = delivery_modes(fleet, len(active))[-1]
+    D0, D1 = delivery_modes(fleet, [len(active)])[-1]
     joint = laws.gaps_text(D0, D1)
     law = fleet.classes[active[0]].law
     arrivals = laws.written(law, laws.LINE) if law is not None and len(active) == 1 else None

@@ -79,6 +79,9 @@ CHANGED = {
     "pipeline services between Erlang laws": (
         "several-indexers --set 'buffer.service={deterministic={value=1.0}}'"
     ),
+    "pipeline accesses of few phases": (
+        "failing-fetches-queue --set 'robots.access_time={gamma={mean=1.0, shape=0.6}}'"
+    ),
     "takacs1962 embedded at arrivals, with a capacity": (
         "regular-robot-queue --set buffer.servers=2 --quantiles 0.5,0.95"
     ),

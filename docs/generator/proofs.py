@@ -123,6 +123,7 @@ PLACES = {
         "copies replaced independently": f"{_APPROXIMATE}copies-replaced-independently",
         "timers of any law": f"{_APPROXIMATE}timers-of-any-law",
         "services between Erlang laws": f"{_APPROXIMATE}services-between-erlang-laws",
+        "accesses of few phases": f"{_APPROXIMATE}accesses-of-few-phases",
         "moment match": f"{_APPROXIMATE}moment-match",
         "end-to-end cost, approximately": f"{_APPROXIMATE}the-cost-approximately",
     },

@@ -35,6 +35,7 @@ FOR_SEVERAL = (
     "takacs1962 embedded at arrivals, with a capacity",
     "brandt1999 timers of any law",
     "pipeline services between Erlang laws",
+    "pipeline accesses of few phases",
 )
 OF_THE_ROBOTS = {"crawl_rate", "crawl_frequency"}
 """What a fixed number of robots does, whatever the buffer."""

@@ -132,7 +132,7 @@ def erlang(shape: int) -> Tables:
     return {"erlang": {"shape": shape, "mean": 1.0}}
 
 
-@pytest.mark.parametrize(("robots", "shape"), [(6, 4), (2, 50), (11, 2), (1, 2000)])
+@pytest.mark.parametrize(("robots", "shape"), [(17, 4), (2, 50), (1100, 2), (1, 2000)])
 def test_robots_with_too_many_joint_phases_are_a_reason(robots: int, shape: int) -> None:
     scenario = queue(
         {"robots.available": robots, "robots.access_time": erlang(shape), "activation": None}

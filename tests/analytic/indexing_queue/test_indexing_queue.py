@@ -852,6 +852,8 @@ REFUSED: dict[str, Scenario] = {
     "waiting pages become obsolete": queue(STALE),
     "waiting pages do not become obsolete": queue(),
     "obsolescence timers are exponential": queue(STALE),
+    "the joint phases of its robots are few: it is solved exactly": queue({}),
+    "one robot": queue({"robots.available": 1, "activation.static": 1}),
     "4000 pages can wait, limit 3000": queue(stale(GAMMA) | {"buffer.waiting_places": 4000}),
     "obsolescence timers have 31 phases, limit 30": queue(
         stale({"hyperexponential": {"probabilities": [1 / 31] * 31, "rates": [*range(1, 32)]}})
@@ -1023,6 +1025,7 @@ def test_every_reason_is_reached(condition: Callable[..., Any]) -> None:
         "levels_settle",
         "phases_unseen",
         "some_match",
+        "likeliest_solved",
         "servers_solved",
         "batches_solved",
         "classes_solved",

@@ -165,7 +165,7 @@ def test_the_environment_runs_on_with_no_robot_active() -> None:
         assert found[key][0] == pytest.approx(value, rel=1e-12, abs=1e-15), key
     still = exact_values(as_modes(scenario))["starvation_probability", None][0]
     assert abs(found["starvation_probability", None][0] / still - 1) > 0.01
-    assert delivery_modes(fleet_under(robots), 4).shape == (5, 2, 2, 2)
+    assert delivery_modes(fleet_under(robots), range(5)).shape == (5, 2, 2, 2)
 
 
 @pytest.mark.parametrize("seed", range(8))

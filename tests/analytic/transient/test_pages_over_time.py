@@ -107,8 +107,9 @@ def integrated(scenario: Scenario) -> list[Cut]:
     """Intervals of the differential equations of phase and staleness, solved step by step."""
     fleet = scenario.model.fleet
     assert fleet is not None
-    modes = delivery_modes(fleet, fleet.available)
-    row = start_phases(fleet, modes, fleet.available)
+    numbers = range(fleet.available + 1)
+    modes = delivery_modes(fleet, numbers)
+    row = start_phases(fleet, numbers, modes, fleet.available)
     order = len(row)
     missed = [[(1 - share) ** batch for batch in range(len(modes[0]))] for share in SHARES]
     state = np.concatenate([row, np.zeros(4 * order)])
