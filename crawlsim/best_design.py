@@ -186,8 +186,15 @@ def _summary(
 
 
 def at_the_ends(over: Over, best: Mapping[str, Any]) -> Iterator[str]:
-    """What is said of each entry that is best at the upper end of its range of numbers."""
+    """What is said of each entry that is best at an end of its range of numbers.
+
+    Not of one indexer, or of nothing, where there is no less.
+    """
     for key, values in over.items():
-        is_number = all(isinstance(each, int | float) for each in values)
-        if is_number and min(values) < best[key] == max(values):
+        if not all(isinstance(each, int | float) for each in values):
+            continue
+        least = 1 if all(isinstance(each, int) for each in values) else 0
+        if min(values) < best[key] == max(values):
             yield f"{key} = {best[key]} is the largest that was asked for; more may be better"
+        if least < best[key] == min(values) < max(values):
+            yield f"{key} = {best[key]} is the smallest that was asked for; less may be better"

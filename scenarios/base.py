@@ -155,7 +155,8 @@ def example_of(section: type[BaseModel], given: object) -> str:
     needed = [name for name, field in fields.items() if field.is_required()]
     needed += [group[0] for group in section.one_of if not set(group) & set(needed)]
     values = [f"{given:g}" if _is_number(given) else "…", *["…"] * len(needed)]
-    keys = [f"{name} = {value}" for name, value in zip(needed, values, strict=False)]
+    names = dict.fromkeys(needed)
+    keys = [f"{name} = {value}" for name, value in zip(names, values, strict=False)]
     return f"{{ {', '.join(keys)} }}" if keys else ""
 
 

@@ -33,6 +33,7 @@ _SYNONYMS = {
     "K": "waiting_places",
     "capacity": "waiting_places",
     "indexers": "servers",
+    "patience": "obsolescence",
     "quantiles": "sojourn_quantiles",
     "weights": "probabilities",
 }

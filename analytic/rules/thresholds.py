@@ -1,7 +1,7 @@
 """The best thresholds on the level at which robots are switched (avrachenkov2011, sections 4, 7).
 
-Of the target "threshold" this is the case without a price of staleness; `pipeline.best_thresholds`
-is asked first.
+Of the target "threshold" this is the case without a price of staleness; `end_to_end_thresholds`
+of `pipeline.best_thresholds` is asked first.
 
 A policy is a list of numbers of robots, strictly decreasing, with a non-decreasing list of
 thresholds, one shorter. Every policy is evaluated. Several lists can describe one policy, since a

@@ -88,6 +88,32 @@ def _forgetting_of_batches(scenario: Scenario) -> Forgetting:
     return forgetting(generator, start, int(np.argmax(probabilities)))
 
 
+def idle_starts(scenario: Scenario) -> float:
+    """About how many deliveries find an idle indexer, per unit time; 0 where nothing is known.
+
+    By the stand-in, whose stationary law is a geometric one over a stretch of its levels; of times
+    that vary less it falls as much faster as a diffusion's does, by the power of one over their
+    variability.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With robots and a buffer.
+    """
+    try:
+        births, deaths = rates_at_levels(scenario)
+    except NoAnswerError:
+        return 0.0
+    if not births.any():
+        return 0.0
+    buffer, _ = buffer_and_robots(scenario)
+    with np.errstate(divide="ignore"):
+        logs = np.log(birth_death(births, deaths)) / _variability(scenario, births)
+    probabilities = scipy.special.softmax(logs)
+    idle = buffer.capacity - buffer.waiting_places
+    return float(births[:idle] @ probabilities[:idle])
+
+
 @dependent
 def _quickly_factorised(scenario: Scenario) -> str | None:
     """The generator of its chain is factorised in at most 10^8 products."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analytic.frontier import expected_cycles
-from analytic.index.conditions import fleet_of
+from analytic.index.conditions import fleet_of, service_law
 from analytic.index.formula import Prediction, dependent, is_covered
 from analytic.index.page_conditions import resolved_frequencies, time_per_access
 from analytic.index.page_rows import page_rows
@@ -23,6 +23,7 @@ from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import one_closed_class, size_of
 from analytic.machinery.arrival_process import gap_map, gap_order
 from analytic.machinery.markov import closed_classes, relaxation_time
+from analytic.machinery.phase_type import phase_count
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import mean_time, moments
 from analytic.page_set import list_relaxation
@@ -30,7 +31,7 @@ from analytic.signals import due_cycles
 from analytic.transient.forgetting import Forgetting
 from analytic.transient.formulas import QUEUE
 from analytic.transient.queue import QueueOverTime
-from analytic.transient.queue_start import queue_forgetting, residual_area
+from analytic.transient.queue_start import idle_starts, queue_forgetting, residual_area
 from analytic.transient.recovery import settling_time
 from scenarios import MEASURES, Scenario, ScenarioError
 from scenarios.accessing.index import IndexPolicy
@@ -62,6 +63,11 @@ _SHARE = 20
 
 UNKNOWN_START = "nothing is known of how long the queue remembers that it started empty"
 """Why its rows are inconclusive."""
+
+IN_STEP = "indexers whose times hardly vary stay in step, since they are hardly ever idle"
+"""Why they are as well."""
+
+_OUT_OF_STEP = "the time until the indexers have fallen out of step"
 
 _OF_QUEUE = (
     *("loss_rate", "throughput", "loss_probability", "obsolescence_probability"),
@@ -151,7 +157,8 @@ def start_up_times(scenario: Scenario) -> list[tuple[str, float]]:
 
     The time until a small queue is near its long run; relaxation times of larger ones, of the
     access times and of the arrivals of packets; the longest stay of a waiting page, where pages are
-    not served in their order; of pages that come and go the mean lifetime, and the relaxation time
+    not served in their order; the time until indexers whose times hardly vary have fallen out of
+    step; of pages that come and go the mean lifetime, and the relaxation time
     of the list of known ones; the cycle of the pages, or the mean time between accesses of the page
     that is drawn most rarely; the mean time to the first change of a page that is never accessed.
 
@@ -178,6 +185,7 @@ def _warm_up_needs(scenario: Scenario) -> list[WarmUpNeed]:
     elif scenario.buffer is not None and scenario.robots is not None:
         known.append(_large_queue(scenario))
     known += _oldest_page(scenario)
+    known += _servers_in_step(scenario)
     known += _page_set(scenario)
     if scenario.robots is not None:
         for each in fleet_of(scenario).classes:
@@ -281,6 +289,37 @@ def _oldest_page(scenario: Scenario) -> Iterator[WarmUpNeed]:
     if stays is not None and math.isfinite(stays.longest):
         measures = (*_SOJOURNS, *(_STALENESS if scenario.model.pages else ()), "control_cost")
         yield WarmUpNeed("the longest stay of a waiting page", stays.longest, measures=measures)
+
+
+def _servers_in_step(scenario: Scenario) -> Iterator[WarmUpNeed]:
+    """Indexers that filled up together finish together, until one idles or their times spread.
+
+    Each starts over at the delivery that finds it idle. How rarely that happens the stand-in of
+    the queue says. Their times spread as those of `_due_at_once`.
+    """
+    queue = scenario.model.queue
+    if queue is None or queue.servers == 1 or scenario.robots is None:
+        return
+    service = service_law(scenario)
+    if phase_count(service) is not None:
+        return  # the phases are in the chain
+    mean, square = moments(service)
+    if queue.batch is not None and queue.batch.per_page is not None:
+        each, each_square = moments(queue.batch.per_page)
+        square += 2.0 * mean * queue.batch.most * each + (queue.batch.most * each) ** 2
+        square += queue.batch.most * (each_square - each**2)
+        mean += queue.batch.most * each
+    spread = square / mean**2 - 1.0
+    resets = idle_starts(scenario) / queue.servers
+    times = [mean / (2.0 * spread)] if spread > _ROUNDING else []
+    times += [START_LEFT / resets] if resets > 0 else []
+    time = min(times, default=math.inf)
+    if time > scenario.run.horizon:
+        yield WarmUpNeed(IN_STEP, math.inf, 1.0, _OF_QUEUE)
+    elif time > mean:
+        yield WarmUpNeed(
+            "the time until the indexers have fallen out of step", time, 1.0, _OF_QUEUE
+        )
 
 
 def suggested_warmup(scenario: Scenario) -> tuple[float, str]:
@@ -440,7 +479,7 @@ class StartShifts:
     something else the rest: the estimate is ``(1 - e) p + e q``. Nothing that is measured is
     negative, so it is lowered by e p at most; a fraction is raised by e (1 - p) at most. What an
     empty buffer and fresh copies can only lower is not raised, unless robots are switched: then
-    all of them are active at the start, and may be too many.
+    all of them are active at the start, and may be too many. Nor where indexers are in step.
 
     Parameters
     ----------
@@ -452,7 +491,9 @@ class StartShifts:
         memories = remembered_starts(scenario)
         self._warmup = run.warmup
         self._window = run.window
-        self._switched = isinstance(scenario.activation, Switching)
+        self._raised = isinstance(scenario.activation, Switching) or any(
+            each.name == _OUT_OF_STEP for each in memories
+        )
         self._unknown = {
             measure for each in memories if math.isinf(each.time) for measure in each.measures
         }
@@ -500,7 +541,7 @@ class StartShifts:
             pages = self._sum_of_group[prediction.subject]
         if estimate <= predicted:
             return min(share * predicted + pages, max(predicted, 0.0))
-        if prediction.measure in _ONLY_LOWERED and not self._switched:
+        if prediction.measure in _ONLY_LOWERED and not self._raised:
             return 0.0
         if MEASURES[prediction.measure].is_fraction:
             return share * (1.0 - predicted) + pages

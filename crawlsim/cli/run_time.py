@@ -28,7 +28,7 @@ _COUNTED = {
 _RARE = 0.02
 """Above this share pages are not rare, and their counts vary less than independent events do."""
 
-_LONG = 1800.0
+_LONG = 300.0
 """Seconds from which on it is said in advance how long a command will take."""
 
 _QUICK = {"compiled": 1e8, "simpy": 1e7}
@@ -65,7 +65,7 @@ class Cost(NamedTuple):
 
 
 def say_how_long(scenarios: Sequence[Scenario], options: RunOptions, label: str) -> None:
-    """Warn where simulating will take half an hour or more, by short trials of the largest one.
+    """Warn where simulating will take five minutes or more, by short trials of the largest one.
 
     Parameters
     ----------

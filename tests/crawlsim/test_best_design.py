@@ -13,6 +13,7 @@ from thresholds_with_a_gap import measured
 
 from analytic import exact_values, predict
 from crawlsim import load, optimize
+from crawlsim.best_design import at_the_ends
 from scenarios import Scenario, ScenarioError, scenario_from
 
 PRICES = ("indexer", "waiting_place", "access")
@@ -149,8 +150,23 @@ def test_the_command(crawlsim: Any, tmp_path: Path) -> None:
     assert load(file).buffer.servers == found["decision"]["buffer.servers"]  # type: ignore[union-attr]
     code, out, _ = crawlsim(*words, *over[:2])
     assert code == 0
-    assert "buffer.servers = 4 is the largest that was asked for; more may be better" not in out
+    assert "that was asked for" not in out
     assert "all 4 designs solved: none costs less" in out
+
+
+def test_a_best_value_at_an_end_of_its_range_is_said_to_be_one() -> None:
+    """Of one indexer there is no less."""
+    over = {"a": [1, 2, 3], "b": [2, 3], "c": [0.1, 0.2], "d": [1, 2], "e": ["x", "y"]}
+    said = [*at_the_ends(over, {"a": 3, "b": 2, "c": 0.1, "d": 1, "e": "x"})]
+    assert said == [
+        "a = 3 is the largest that was asked for; more may be better",
+        "b = 2 is the smallest that was asked for; less may be better",
+        "c = 0.1 is the smallest that was asked for; less may be better",
+    ]
+    assert [*at_the_ends(over, {"a": 2, "b": 3, "c": 0.2, "d": 2, "e": "y"})] == [
+        f"{key} is the largest that was asked for; more may be better"
+        for key in ("b = 3", "c = 0.2", "d = 2")
+    ]
 
 
 SERVERS = ["--target", "design", "--over", "buffer.servers=1,2"]

@@ -214,7 +214,7 @@ def test_of_minutes_nothing_is_said_and_of_few_events_nothing_is_tried(
 ) -> None:
     tried: list[object] = []
     monkeypatch.setattr(
-        run_time, "cost_of", lambda *given: (tried.append(given), Cost(0.0, 0.0, 10.0))[1]
+        run_time, "cost_of", lambda *given: (tried.append(given), Cost(0.0, 0.0, 20.0))[1]
     )
     run_time.say_how_long([load("one-robot")], RunOptions(), "one-robot")
     run_time.say_how_long([load("dbworld-uniform")], RunOptions(), "probes have other horizons")

@@ -250,6 +250,8 @@ def test_numbers_by_class_are_shown_as_the_file_has_them() -> None:
         ({"buffer.sojourn_quantiles": [95.0]}, "quantiles[0]", "must be < 1; 95 % is 0.95"),
         ({"buffer.service": {"gamma": {"mean": 1, "sd": 0}}}, "sd", "write deterministic = {"),
         ({"buffer.indexers": 3}, "buffer.indexers", "did you mean servers in [buffer]?"),
+        ({"buffer.patience": 3}, "buffer.patience", "did you mean obsolescence in [buffer]?"),
+        ({"buffer.service": {"uniform": 1}}, "uniform", ", such as { low = 1, high = … }"),
         ({"buffer.K": 3}, "buffer.K", "those in service are not counted there"),
         (
             {"buffer.capacity": 3},

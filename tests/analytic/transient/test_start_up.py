@@ -26,7 +26,7 @@ from analytic.indexing_queue import empty_probability
 from analytic.machinery.phase_type import as_phase_type, phase_count
 from analytic.machinery.transforms import survival
 from analytic.transient.queue_start import _squared_variation
-from analytic.transient.start_up import StartShifts, remembered_starts
+from analytic.transient.start_up import IN_STEP, StartShifts, remembered_starts
 from scenarios import Scenario, dumps, library_names, load, scenario_from
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.deliveries import as_modes, joint_size
@@ -41,6 +41,13 @@ LAWS = {
     "phase-type": {"phase-type": {"alpha": [1.0, 0.0], "T": [[-1.0, 1.0], [0.0, -2.0]]}},
 }
 MMPP = {"mmpp": {"Q": [[-0.01, 0.01], [0.03, -0.03]], "rates": [1.0, 2.0]}}
+
+
+IN_BATCHES = {
+    "name": "batches",
+    "robots": {"available": 40, "access_time": {"exponential": {"mean": 0.8}}},
+    "run": {"horizon": 4000.0, "warmup": 400.0, "replications": 4},
+}
 
 
 def pages(accessing: dict[str, Any], **changes: Any) -> Scenario:
@@ -315,3 +322,31 @@ def test_the_variation_of_a_heavy_tail_is_that_of_times_that_matter() -> None:
     found = _squared_variation(pareto, longest)
     assert found == pytest.approx(2.0 * (below + longest * above) - 1.0, rel=1e-4)
     assert _squared_variation(Gamma(shape=4.0, mean=3.0), 100.0) == pytest.approx(0.25)
+
+
+def in_batches(service: dict[str, Any], **changes: Any) -> Scenario:
+    """Three indexers that take twenty pages each, and are offered 4 % more than they can serve."""
+    buffer = {"waiting_places": 100, "servers": 3, "batch": 20, "service": service}
+    scenario = scenario_from({**IN_BATCHES, "buffer": buffer})
+    return scenario.with_(changes) if changes else scenario
+
+
+def test_indexers_with_constant_times_stay_in_step_and_it_matters() -> None:
+    """Sojourn times by five in a hundred; a wide law says nothing, as does a queue that empties."""
+    constant, narrow = (
+        in_batches({"deterministic": {"value": 1.25}}),
+        in_batches({"uniform": {"low": 1.2, "high": 1.3}}, **{"run.warmup": 1200.0}),
+    )
+    assert [each.name for each in remembered_starts(constant)] == [IN_STEP]
+    assert remembered_starts(narrow) == []
+    assert [each.name for each in remembered_starts(narrow.with_("run.warmup", 400.0))]
+    wide = in_batches({"uniform": {"low": 0.25, "high": 2.25}})
+    assert remembered_starts(wide) == []
+    half = in_batches({"deterministic": {"value": 0.6}})
+    assert remembered_starts(half) == []
+    times = [
+        sim.run(each).find("sojourn_time", "served").estimate for each in (constant, narrow)
+    ]
+    assert times[0] < 0.95 * times[1]
+    served = Prediction("sojourn_time", "served", times[1], "exact", "mine")
+    assert StartShifts(constant).of(served, times[0]) == np.inf
