@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.indexing_queue.chain import QueueChain, one_gone, rate_blocks
+from analytic.indexing_queue.several_servers import ServersChain
 from analytic.indexing_queue.sojourns import one_closer, position_times
 from analytic.machinery.markov import closed_classes, stationary, until_exit
 from scenarios.arrays import Array, Indices
@@ -58,18 +59,20 @@ class LevelRates:
         return len(self.down) - 1
 
 
-def level_rates(chains: Sequence[QueueChain], costs: Costs) -> LevelRates:
+def level_rates(chains: Sequence[QueueChain | ServersChain], costs: Costs) -> LevelRates:
     """Rates and rewards of the indexing queue for some numbers of robots.
 
     Parameters
     ----------
-    chains : sequence of QueueChain
-        One for each number, which is active at every level.
+    chains : sequence of QueueChain, or of ServersChain
+        One for each number, which is active at every level. Of several servers the response may
+        have no price.
     costs : Costs
     """
-    served = _served_from(chains[0]) if costs.response else []
+    first = chains[0]
+    served = _served_from(first) if costs.response and isinstance(first, QueueChain) else []
     each = [_of_number(chain, costs, served) for chain in chains]
-    levels = range(chains[0].top + 1)
+    levels = range(len(each[0].down))
     return LevelRates(
         up=[
             [np.concatenate([one.up[i][n] for one in each]) for n in range(len(each[0].up[i]))]
@@ -81,35 +84,49 @@ def level_rates(chains: Sequence[QueueChain], costs: Costs) -> LevelRates:
     )
 
 
-def _of_number(chain: QueueChain, costs: Costs, served: list[Array]) -> LevelRates:
+def _of_number(chain: QueueChain | ServersChain, costs: Costs, served: list[Array]) -> LevelRates:
     """The same for one number."""
+    if isinstance(chain, ServersChain):
+        deliveries, blocks = chain.deliveries, chain.blocks()
+        rewards = [_rewards_of_servers(chain, n, costs)[None] for n in range(deliveries.top + 1)]
+    else:
+        deliveries, blocks = chain, rate_blocks(chain)
+        rewards = [_rewards(chain, level, costs, served)[None] for level in range(chain.top + 1)]
     sizes = np.diff(chain.starts).tolist()
-    farthest = int(chain.accepted.max())
-    levels = range(chain.top + 1)
-    up = [
-        [np.zeros((1, sizes[i], sizes[i + n])) for n in range(min(farthest, chain.top - i) + 1)]
-        for i in levels
+    top, farthest = deliveries.top, int(deliveries.accepted.max())
+    up: list[list[Array]] = [
+        [np.zeros((1, sizes[i], sizes[i + n])) for n in range(min(farthest, top - i) + 1)]
+        for i in range(top + 1)
     ]
-    down = [np.zeros((sizes[i], sizes[i - 1] if i else 0)) for i in levels]
-    for origin, target, block in rate_blocks(chain):
+    down: list[Array] = [np.zeros((sizes[i], sizes[i - 1] if i else 0)) for i in range(top + 1)]
+    for origin, target, block in blocks:
         rates = down[origin] if target < origin else up[origin][target - origin][0]
         rates += block
-    rewards = [_rewards(chain, level, costs, served)[None] for level in levels]
     return LevelRates(up=up, down=down, rewards=rewards, response=costs.response)
 
 
-def _rewards(chain: QueueChain, level: int, costs: Costs, served: list[Array]) -> Array:
-    """Time and cost per unit time in each state, and the sojourn of what enters if priced."""
-    inner = chain.inner[level]
+def _paid_by_phase(chain: QueueChain, level: int, costs: Costs) -> Array:
+    """What robots, accesses, losses, starvation and whatever stands there cost, by their phase."""
     sizes = np.arange(chain.batch_rates.shape[1])
     lost = (sizes - chain.accepted[level])[1:] @ chain.batch_rates[level, 1:, :, 0]
     paid = costs.standing + costs.loss * lost + costs.robots * chain.active[level, :, 0]
     if costs.delivery:
         paid = paid + costs.delivery * (sizes[1:] @ chain.batch_rates[level, 1:, :, 0])
-    cost = np.repeat(paid, inner)
-    if level == 0:
-        cost += costs.starvation
-    elif level > 1:
+    return paid + costs.starvation * (level == 0)
+
+
+def _rewards_of_servers(chain: ServersChain, level: int, costs: Costs) -> Array:
+    """Time and cost per unit time in each state."""
+    paid = _paid_by_phase(chain.deliveries, level, costs)
+    paid = paid + costs.obsolescence * chain.obsolescence * chain.waiting(level)
+    cost = np.repeat(paid, len(chain.busy[min(level, chain.servers)]))
+    return np.stack([np.ones_like(cost), cost], axis=1)
+
+
+def _rewards(chain: QueueChain, level: int, costs: Costs, served: list[Array]) -> Array:
+    """Time and cost per unit time in each state, and the sojourn of what enters if priced."""
+    cost = np.repeat(_paid_by_phase(chain, level, costs), chain.inner[level])
+    if level > 1:
         gone = one_gone(chain.patience.exit_rates, level - 1).sum(axis=1)
         cost += costs.obsolescence * np.tile(gone, len(cost) // len(gone))
     columns = np.stack([np.ones_like(cost), cost], axis=1)

@@ -38,6 +38,7 @@ from analytic.pipeline.costs import (
 )
 from analytic.rules.free_process import runner_up
 from analytic.rules.hysteresis import best_hysteresis, counts_switches
+from analytic.rules.levels import thresholds_by_level
 from analytic.rules.searching import (
     Policy,
     by_level,
@@ -47,6 +48,7 @@ from analytic.rules.searching import (
     thresholds_of,
 )
 from analytic.rules.thresholds import (
+    GAIN,
     ThresholdPolicy,
     ThresholdSearch,
     optimal_thresholds,
@@ -82,7 +84,6 @@ _MOST_PAIRS = 20_000
 _MOST_CURVES = 6
 """Pairs of numbers that the figure shows."""
 _THROUGH = "through the buffer: "
-_GAIN = "gain: per cent of the cost of the best single number"
 
 
 def end_to_end_thresholds(scenario: Scenario, cost: CostOf = cost_of) -> Optimum:
@@ -137,6 +138,8 @@ def _by_papers(scenario: Scenario) -> Optimum:
     try:
         return optimal_thresholds(scenario)
     except NoAnswerError:
+        if (found := thresholds_by_level(scenario)) is not None:
+            return found
         plain = scenario.with_("activation", None)
         if not is_birth_death(plain):
             raise
@@ -204,7 +207,7 @@ def _best_of_all(
         search = ThresholdSearch(*name, tuple(numbers), levels - 1, np.concatenate(kept), other)
         return search, [summary, *search.notes()]
     table = table_of_bests(scenario, evaluation.costs, [best[1]], few=False, other=other)
-    return table, [summary, _GAIN]
+    return table, [summary, GAIN]
 
 
 def _best_by_descent(
@@ -246,7 +249,7 @@ def _best_by_descent(
         "single numbers and pairs on, until no change of a level or a run of levels costs less; "
         "not proved"
     )
-    return table_of_bests(scenario, costs_of, ends, few=few, other=other), [summary, _GAIN]
+    return table_of_bests(scenario, costs_of, ends, few=few, other=other), [summary, GAIN]
 
 
 def changed_at(level: int, available: int, policy: Policy) -> Iterator[Policy]:

@@ -67,6 +67,8 @@ def unwritten(scenario: Scenario) -> str | None:
     """Why a scenario file has no words for a rule of the phases of this system."""
     if conditions.in_environment(scenario) is None:
         return "free switching does not go with robots.environment"
+    if reason := conditions.one_server(scenario):
+        return reason
     order, phases, _, _ = size_of(scenario.with_("activation", None))
     assert scenario.robots is not None
     if order > 1 and scenario.robots.deliveries is None:

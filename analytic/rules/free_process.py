@@ -17,15 +17,15 @@ from math import nan
 import numpy as np
 from scipy.sparse import csr_matrix, diags_array
 
-from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots, fleet_of
 from analytic.index.formula import Condition, dependent
 from analytic.index.optimum import Best, NoOptimumError, Optimum, require
-from analytic.indexing_queue.chain import QueueChain, controlled_chain
-from analytic.indexing_queue.measures import service_and_patience, size_of, waiting_phases
+from analytic.indexing_queue.chain import QueueChain
+from analytic.indexing_queue.measures import size_of, waiting_phases
 from analytic.indexing_queue.policy_costs import LevelRates, level_rates
+from analytic.indexing_queue.several_servers import ServersChain, count_phases
 from analytic.machinery.decision_process import DecisionProcess, evaluate, policy_iteration
-from analytic.rules.searching import COVERED, always, modes_of_numbers
+from analytic.rules.searching import COVERED, chains_where_always, modes_of_numbers
 from scenarios import Scenario
 from scenarios.arrays import Array, IntArray
 
@@ -58,7 +58,6 @@ def _one_phase_of_patience(scenario: Scenario) -> str | None:
 
 _SOLVED: tuple[Condition, ...] = (
     *COVERED,
-    conditions.one_server,
     _response_free,
     _one_phase_of_patience,
 )
@@ -115,29 +114,28 @@ class QueueProcess:
     process : DecisionProcess
         The options of each state are the numbers, in their order.
     numbers : tuple of int
-    order, phases : int
-        Arrival and service phases.
-    top : int
-        The highest level.
+    order : int
+        Arrival phases.
+    sizes : list of int
+        States of each level: arrival phases × service phases, of all busy servers together.
     """
 
     process: DecisionProcess
     numbers: tuple[int, ...]
     order: int
-    phases: int
-    top: int
+    sizes: list[int]
 
     @property
-    def sizes(self) -> list[int]:
-        """States of each level."""
-        return [self.order, *[self.order * self.phases] * self.top]
+    def top(self) -> int:
+        """The highest level."""
+        return len(self.sizes) - 1
 
     def rule(self, policy: IntArray) -> FreeRule:
         """Robots by level, shape (arrival phases, service phases); at level 0 one service phase."""
         count = len(self.numbers)
         chosen = np.array(self.numbers)[policy - count * np.arange(len(policy))]
-        empty, others = chosen[: self.order], chosen[self.order :]
-        return empty[:, None], *others.reshape(self.top, self.order, self.phases)
+        levels = np.split(chosen, np.cumsum(self.sizes)[:-1])
+        return tuple(each.reshape(self.order, -1) for each in levels)
 
     def cost_of_levels(self, robots: Sequence[int]) -> float:
         """Cost per unit time of numbers of robots by level; NaN where it depends on the start."""
@@ -165,13 +163,14 @@ def queue_process(scenario: Scenario, numbers: Sequence[int]) -> QueueProcess:
         If the cost is not that of a chain of levels and phases, or the chain is too large.
     """
     free = scenario.with_("activation", None)
-    chains = chains_of_numbers(free, numbers)
-    _, phases, _, top = size_of(free)
-    process = decision_process(level_rates(chains, free.prices))
-    return QueueProcess(process, tuple(numbers), chains[0].order, phases, top)
+    rates = level_rates(chains_of_numbers(free, numbers), free.prices)
+    sizes = [len(each) for each in rates.down]
+    return QueueProcess(decision_process(rates), tuple(numbers), sizes[0], sizes)
 
 
-def chains_of_numbers(free: Scenario, numbers: Sequence[int]) -> list[QueueChain]:
+def chains_of_numbers(
+    free: Scenario, numbers: Sequence[int]
+) -> Sequence[QueueChain | ServersChain]:
     """The chain of a queue under each number of robots, whatever the level.
 
     Parameters
@@ -191,14 +190,10 @@ def chains_of_numbers(free: Scenario, numbers: Sequence[int]) -> list[QueueChain
     modes = modes_of_numbers(fleet_of(free), numbers)
     order = modes.shape[2]
     steps = min(modes.shape[1], top + 1)
-    entries = len(numbers) * top * steps * (order * phases) ** 2
+    entries = len(numbers) * top * steps * (order * count_phases(buffer.servers, phases)) ** 2
     if entries > _MOST_ENTRIES:
         raise NoOptimumError(f"its chain has {entries:.1g} rates, limit {_MOST_ENTRIES:.0e}")
-    laws = service_and_patience(free)
-    return [
-        controlled_chain(modes, always(number), *laws, buffer.capacity, buffer.admission)
-        for number in numbers
-    ]
+    return chains_where_always(free, modes, numbers)
 
 
 def runner_up(optimum: Optimum, scenario: Scenario, numbers: Sequence[int]) -> Optimum:

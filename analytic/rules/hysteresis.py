@@ -30,7 +30,7 @@ from analytic.indexing_queue.measures import (
     top_level,
 )
 from analytic.indexing_queue.policy_costs import level_rates
-from analytic.indexing_queue.several_servers import ServersChain
+from analytic.indexing_queue.several_servers import ServersChain, server_entries
 from analytic.indexing_queue.solution import solve_chain
 from analytic.machinery.decision_process import DecisionProcess, policy_iteration
 from analytic.machinery.progress import Progress
@@ -290,13 +290,14 @@ def bounded(scenario: Scenario, numbers: Sequence[int]) -> _Bounded:
     free = scenario.with_({"activation": None, "costs.switch": None})
     chains = chains_of_numbers(free, numbers)
     price = scenario.prices.switch
-    states = chains[0].states
+    starts = np.asarray(chains[0].starts)
+    states = int(starts[-1])
     count = len(numbers)
     rewards = level_rates(chains, free.prices).rewards
     costs = np.concatenate([each[:, :, 1] for each in rewards], axis=1)
     rows, columns, rates = [], [], []
     for index, chain in enumerate(chains):
-        entries = rate_entries(chain)
+        entries = server_entries(chain) if isinstance(chain, ServersChain) else rate_entries(chain)
         moves = entries.rows != entries.columns
         rows.append(index * states + entries.rows[moves])
         columns.append(index * states + entries.columns[moves])
@@ -324,7 +325,7 @@ def bounded(scenario: Scenario, numbers: Sequence[int]) -> _Bounded:
     except ValueError as failure:
         raise NoOptimumError(str(failure)) from None
     chosen = np.array(numbers)[(solution.policy - process.first[:-1]).reshape(count, states)]
-    levels = np.split(chosen, chains[0].starts[1:-1], axis=1)
+    levels = np.split(chosen, starts[1:-1], axis=1)
     middle = [np.sort(each, axis=1)[:, each.shape[1] // 2] for each in levels]
     lower, upper = [int(each[0]) for each in middle], [int(each[-1]) for each in middle]
     from_above = between(lower, upper, numbers)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,8 +34,9 @@ from analytic.rules.searching import (
     allowed_numbers,
     descended,
     level_policies,
+    thresholds_of,
 )
-from analytic.rules.thresholds import best_thresholds
+from analytic.rules.thresholds import GAIN, ThresholdPolicy, best_thresholds
 from scenarios import Scenario
 from scenarios.arrays import Array
 
@@ -162,6 +164,43 @@ def simpler_rules(scenario: Scenario, numbers: Sequence[int]) -> list[Rung]:
     return rungs
 
 
+def thresholds_by_level(scenario: Scenario) -> Optimum | None:
+    """The best thresholds, where the best of all rules has no more robots at a higher level.
+
+    None where it has, or looks at phases too, or is not known.
+    """
+    numbers = allowed_numbers(scenario)
+    free = _free_or_none(scenario, numbers)
+    if free is None or not _sees_levels_only(free):
+        return None
+    robots = tuple(int(each.flat[0]) for each in free.rule)
+    if any(below < above for below, above in pairwise(robots)):
+        return None
+    costs = best_fixed_number(scenario).costs[numbers[0] :]
+    single = numbers[int(np.nanargmin(costs))]
+    paid = float(np.nanmin(costs))
+    used, at = thresholds_of(robots)
+    alone = ThresholdPolicy((single,), (), paid, 0.0)
+    gain = 100.0 * (paid - free.cost) / paid
+    best = alone if used == (single,) else ThresholdPolicy(used, at, free.cost, gain)
+    rule = {"robots": list(used), "at": list(at)}
+    optimum = Optimum(
+        target="threshold",
+        cost=free.cost,
+        lower_bound=min(free.lower, free.cost),
+        decision=rule,
+        changes={"activation": {"threshold": rule}},
+        table=[each._asdict() for each in dict.fromkeys((alone, best))],
+        notes=[GAIN, "found by policy iteration over all rules of the level and the phases"],
+        search=RuleMap((("one number", (single,) * len(robots)), ("thresholds", robots))),
+    )
+    return runner_up(optimum, scenario, numbers)
+
+
+def _sees_levels_only(free: Best[FreeRule]) -> bool:
+    return all((each == each.flat[0]).all() for each in free.rule)
+
+
 def best_levels(
     scenario: Scenario,
     numbers: Sequence[int],
@@ -186,7 +225,7 @@ def best_levels(
     NoOptimumError
         If there are too many rules.
     """
-    if free is not None and all((each == each.flat[0]).all() for each in free.rule):
+    if free is not None and _sees_levels_only(free):
         return LevelRule(tuple(int(each.flat[0]) for each in free.rule), free.cost, True)
     levels = top_level(scenario) + 1
     if free is None or ANY_ORDER.members(len(numbers), levels) <= _MOST_TOGETHER:

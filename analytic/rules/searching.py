@@ -16,7 +16,7 @@ from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots, fleet_of
 from analytic.index.formula import Condition, Formula, dependent, reason_against
 from analytic.index.optimum import NoOptimumError, require
-from analytic.indexing_queue.chain import controlled_chain
+from analytic.indexing_queue.chain import QueueChain, controlled_chain
 from analytic.indexing_queue.formulas import FORMULAS
 from analytic.indexing_queue.measures import (
     servers_fit,
@@ -24,7 +24,11 @@ from analytic.indexing_queue.measures import (
     size_of,
 )
 from analytic.indexing_queue.policy_costs import level_rates, policy_costs
-from analytic.indexing_queue.several_servers import size_of_servers
+from analytic.indexing_queue.several_servers import (
+    ServersChain,
+    count_phases,
+    size_of_servers,
+)
 from analytic.machinery.arrival_process import delivery_modes, joint_order
 from analytic.machinery.refusal import NoAnswerError
 from scenarios import Scenario
@@ -333,10 +337,12 @@ def all_costs(scenario: Scenario, numbers: Sequence[int], family: Family) -> Arr
         shown = f"{count}" if count < 10**6 else f"{count:.2g}" if count < 2**63 else "over 10^18"
         raise NoOptimumError(f"there are {shown} policies, limit {MOST_POLICIES}")
     sizes = [float(order), *(float(order * phases * patience ** min(n, 60)) for n in range(top))]
+    if (servers := conditions.buffer_of(free).servers) > 1:
+        sizes = [float(order * count_phases(min(n, servers), phases)) for n in range(top + 1)]
     together = seconds_together(sizes, len(numbers), family)
-    if conditions.several_servers(free) is None:
-        together = math.inf
-        states, width = size_of_servers(order, phases, conditions.buffer_of(free).servers, top)
+    if servers > 1:
+        together = math.inf if free.prices.response else together
+        states, width = size_of_servers(order, phases, servers, top)
         sizes = [states * (1.0 + width / 20)]
     one_by_one = count * (0.05 + 3e-6 * sum(sizes))  # by the formula of the index: measured
     seconds = min(together, one_by_one)
@@ -436,15 +442,33 @@ def seconds_together(sizes: Sequence[float], numbers: int, family: Family) -> fl
 
 def _together(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
     """All policies at once."""
-    buffer, robots = buffer_and_robots(scenario)
-    modes = modes_of_numbers(fleet_under(robots), numbers)
+    _, robots = buffer_and_robots(scenario)
+    chains = chains_where_always(scenario, modes_of_numbers(fleet_under(robots), numbers), numbers)
+    return policy_costs(level_rates(chains, scenario.prices), family.follows(len(numbers)))
+
+
+def chains_where_always(
+    scenario: Scenario, modes: Array, numbers: Sequence[int]
+) -> Sequence[QueueChain | ServersChain]:
+    """The chain of the queue under each number of robots, whatever the level.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    modes : ndarray
+        Of `modes_of_numbers`.
+    numbers : sequence of int
+    """
+    buffer, _ = buffer_and_robots(scenario)
     laws = service_and_patience(scenario)
-    capacity = buffer.capacity
     chains = [
-        controlled_chain(modes, always(number), *laws, capacity, buffer.admission)
+        controlled_chain(modes, always(number), *laws, buffer.capacity, buffer.admission)
         for number in numbers
     ]
-    return policy_costs(level_rates(chains, scenario.prices), family.follows(len(numbers)))
+    if buffer.servers == 1:
+        return chains
+    timer = conditions.timer_rate(scenario)
+    return [ServersChain(chain, buffer.servers, timer) for chain in chains]
 
 
 def modes_of_numbers(fleet: Fleet, numbers: Sequence[int]) -> Array:

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 _ALIKE = 1e-12
 """Costs that differ by less, relatively, are the same: what is left is rounding."""
 
+GAIN = "gain: per cent of the cost of the best single number"
+"""What the last column of the table is."""
+
 _MOST_NUMBERS = 62
 """A set of numbers is held as the bits of one integer."""
 
@@ -162,10 +165,9 @@ class ThresholdSearch:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the table should know."""
-        gain = "gain: per cent of the cost of the best single number"
         have = "has" if self.undefined == 1 else "have"
         without = f"{self.undefined} of {len(self.costs)} policies {have} no cost"
-        return (gain, without) if self.undefined else (gain,)
+        return (GAIN, without) if self.undefined else (GAIN,)
 
     def to_frame(self) -> pd.DataFrame:
         """The table as a DataFrame: robots, at, cost, gain."""

@@ -127,7 +127,9 @@ def plot_hysteresis(search: HysteresisSearch, ax: Axes | None = None) -> Axes:
 
 
 def _plot_thresholds(search: Any, ax: Axes | None = None) -> Axes:
-    plot = plot_hysteresis if isinstance(search, HysteresisSearch) else plot_threshold_costs
+    if isinstance(search, HysteresisSearch):
+        return plot_hysteresis(search, ax)
+    plot = plot_rule_map if isinstance(search, RuleMap) else plot_threshold_costs
     return plot(search, ax)
 
 

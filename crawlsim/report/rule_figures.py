@@ -93,7 +93,9 @@ def draw_numbers(
     numbers = np.array([levels for _, levels in rows])
     ax = panel(ax, "pages in the system", "", max(1.2, 0.8 + 0.3 * len(rows)))
     most = max(int(numbers.max()), 1)
-    image = ax.imshow(numbers, cmap="Blues", vmin=0, vmax=1.3 * most, aspect="auto")
+    image = ax.imshow(
+        numbers, cmap="Blues", vmin=0, vmax=1.3 * most, aspect="auto", interpolation="nearest"
+    )
     if numbers.size <= _MOST_CELLS:
         for (row, level), number in np.ndenumerate(numbers):
             ink = ink_on(image.cmap(image.norm(number)))

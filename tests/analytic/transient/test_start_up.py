@@ -344,9 +344,7 @@ def test_indexers_with_constant_times_stay_in_step_and_it_matters() -> None:
     assert remembered_starts(wide) == []
     half = in_batches({"deterministic": {"value": 0.6}})
     assert remembered_starts(half) == []
-    times = [
-        sim.run(each).find("sojourn_time", "served").estimate for each in (constant, narrow)
-    ]
+    times = [sim.run(each).find("sojourn_time", "served").estimate for each in (constant, narrow)]
     assert times[0] < 0.95 * times[1]
     served = Prediction("sojourn_time", "served", times[1], "exact", "mine")
     assert StartShifts(constant).of(served, times[0]) == np.inf
