@@ -72,6 +72,9 @@ _FEWEST_VISITS = 2
 _RAREST = 1e-6
 """Of the mean, visits of a page that a rule would never visit; every interval is a number."""
 _FEW_LATE = 0.001
+_SHORTEST_SEEN = 60.0
+"""Seconds between two visits of a page; a shorter time is a slip in the budget."""
+
 _LONGEST_NAME = 80
 _MOVED_SHARE = 0.1
 _NEXT_TO_NOTHING = 1e-3
@@ -634,6 +637,7 @@ def schedule_of(log: AnyLog, asked: LogRequest) -> Schedule:
             *_of_gone(gone, pages, asked),
             *_other_spellings(gone, log.urls),
             *_of_newborn(is_new, visits, asked),
+            *_too_often(visits),
             *_unheard(log, gaps.visits, visits),
             *_unmatched(all_urls, host_names, asked),
         ),
@@ -821,6 +825,17 @@ def _of_newborn(is_new: NDArray[np.bool_], visits: Array, asked: LogRequest) -> 
     if asked.backtest:
         note += "; the back-test leaves them to the plan"
     yield f"{note}."
+
+
+def _too_often(visits: Array) -> Iterator[str]:
+    """That there is more budget than pages can use; no site bears such a plan."""
+    often = int((visits * _SHORTEST_SEEN > 1.0).sum())
+    if often:
+        are = "page is" if often == 1 else "pages are"
+        yield (
+            f"{often:,} {are} visited more often than once a minute: the budget is more than these "
+            "pages can use; a smaller one, or --min T, leaves hardly more of them stale."
+        )
 
 
 def _later_rows(late: int) -> Iterator[str]:

@@ -232,6 +232,18 @@ def test_the_backtest_compares_equal_bytes() -> None:
     assert plan.record()["backtest"]["windows"][0]["bytes_per_day"] > 0
 
 
+def test_a_budget_that_pages_cannot_use_is_said() -> None:
+    """Forty gigabytes a day for forty pages; not five visits a page."""
+    log, _, sizes = site(40)
+    known = dict(zip(log.urls.tolist(), sizes.tolist(), strict=True))
+    plans = [
+        schedule_of(log, LogRequest(0.0, bytes=ByteBudget(40e9 / DAY, known))),
+        schedule_of(log, LogRequest(40 * 5 / DAY)),
+    ]
+    said = [any("more often than once a minute" in note for note in plan.notes) for plan in plans]
+    assert said == [True, False]
+
+
 def test_pages_without_a_size_are_said() -> None:
     log, _, sizes = site(40)
     some = dict(zip(log.urls[:30].tolist(), sizes[:30].tolist(), strict=True))
