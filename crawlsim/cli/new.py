@@ -18,6 +18,9 @@ name = "{name}"
 time_unit = "{unit}"    # of every number below; a label, which tables and figures show
 """
 
+_JUDGED = """judged = ["throughput"] # what a check has to settle; losses in ninety {unit}s are few
+"""
+
 _ROBOTS = """
 [robots]                # they fetch pages, each one page at a time
 available = 4
@@ -89,6 +92,13 @@ query_rate = 10.0       # queries per {unit}
 loss = 1.0              # of a page that finds the buffer full
 starvation = 1.0        # of a {unit} in which there is nothing to index
 """,
+    "interventions": """
+[[interventions]]       # what changes for a while; write the section again for another time
+at = 30.0               # {unit}s from the start
+until = 40.0            # without it: for good
+service_speed = 0.0     # the indexer stops; or 0.5, at half its speed
+# robot_speed = 0.5     # the robots, at half theirs
+""",
     "page_set": """
 [page_set]              # pages that come and go; how many of those that exist are fresh?
 birth_rate = 0.5        # new pages per {unit}
@@ -125,6 +135,7 @@ _NEEDS = {
     "activation": "buffer",
     "due": "pages",
     "signals": "pages",
+    "interventions": "buffer",
 }
 _FETCHED = ("pages", "buffer")
 _ACCESSED_BY = {
@@ -139,6 +150,15 @@ _RUN = """
 horizon = {horizon}
 warmup = {warmup}          # nothing is counted before
 replications = 60
+seed = 1
+"""
+
+_COURSE = """
+[run]                   # from the start to the horizon, many times
+horizon = 90.0
+warmup = 0.0
+observe = 2.5           # {unit}s between two points of the course
+replications = 1200
 seed = 1
 """
 
@@ -197,11 +217,11 @@ def scenario_text(stem: str, sections: list[str]) -> str:
     wanted = {*sections, *(_NEEDS[name] for name in sections if name in _NEEDS)}
     if not alone and not wanted & set(_FETCHED):
         wanted.add("buffer")
-    parts = [_HEAD]
+    parts = [_HEAD, _JUDGED] if "interventions" in wanted else [_HEAD]
     parts += [_ROBOTS] if not alone or "page_set" in wanted else []
     if wanted & set(_ACCESSED):
         parts.append(_ACCESSED_BY[frozenset(wanted & {"due", "signals"})])
     parts += [text for name, text in _SECTIONS.items() if name in wanted]
-    parts += [_PROBED if "source" in wanted else _RUN]
+    parts += [_PROBED if "source" in wanted else _COURSE if "interventions" in wanted else _RUN]
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem) or "scenario"
     return "".join(parts).format(name=name, unit="minute", horizon="100000.0", warmup="1000.0")

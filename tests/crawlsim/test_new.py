@@ -25,6 +25,8 @@ ASKED = [each for count in range(1, 6) for each in combinations(CRAWLER, count)]
         ("page_set",),
         ("source",),
         ("servers",),
+        ("interventions",),
+        ("pages", "interventions"),
     ],
     ids=",".join,
 )
@@ -38,17 +40,18 @@ def test_every_combination_of_sections_is_a_scenario(sections: tuple[str, ...]) 
 
 def test_every_line_that_is_commented_out_is_a_line_of_a_scenario() -> None:
     """A reader takes the # away, and the line above it."""
-    text = scenario_text("my", ["pages", "activation", "buffer"])
+    text = scenario_text("my", ["pages", "activation", "buffer", "interventions"])
     text += scenario_text("my", ["due"]) + scenario_text("my", ["due", "signals"])
     for line in text.splitlines():
         if line.startswith("# ") and " = " in line:
             assert tomllib.loads(line[2:])
 
 
-@pytest.mark.by_day(besides=("pages,buffer", "activation", "pages", "due", "page_set", "source"))
-@pytest.mark.parametrize(
-    "sections", ["pages,buffer", "activation", "pages", "due", "page_set", "servers", "source"]
-)
+FILES = ["pages,buffer", "activation", "pages", "due", "page_set", "interventions", "source"]
+
+
+@pytest.mark.by_day(besides=tuple(FILES))
+@pytest.mark.parametrize("sections", [*FILES, "servers"])
 def test_the_file_is_checked_as_it_is(crawlsim: Any, tmp_path: Path, sections: str) -> None:
     path = tmp_path / "my.toml"
     code, _, err = crawlsim("new", str(path), "--with", sections)
