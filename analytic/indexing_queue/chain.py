@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 import numpy as np
@@ -141,7 +141,7 @@ class QueueChain:
         """R, phases of a page's patience."""
         return len(self.patience.start)
 
-    @property
+    @cached_property
     def inner(self) -> tuple[int, ...]:
         """States of each level per arrival phase: ``1, M, M R, M R^2, …``."""
         vectors = (self.patience_phases**waiting for waiting in range(self.top))

@@ -16,7 +16,7 @@ from itertools import accumulate, combinations_with_replacement
 import numpy as np
 import scipy
 
-from analytic.indexing_queue.chain import Entries, QueueChain, add_blocks, entries_of
+from analytic.indexing_queue.chain import Entries, QueueChain, add_blocks, entries_of, kron
 from analytic.indexing_queue.sojourns import (
     FACTORIALS,
     Ends,
@@ -144,19 +144,19 @@ class ServersChain:
             here = np.eye(len(self.busy[number]))
             for entering, matrices in moves.items():
                 started = self.begin(number, min(entering, self.servers - number))
-                yield level, level + entering, np.kron(matrices[0], started)
+                yield level, level + entering, kron(matrices[0], started)
             if level == 0:
                 continue
-            yield level, level, np.kron(np.eye(chain.order), self.within[number])
+            yield level, level, kron(np.eye(chain.order), self.within[number])
             waiting = self.waiting(level)
             served = self.handed_on if waiting else self.ended[number]
-            yield level, level - 1, np.kron(chain.turnover[level][0], served)
+            yield level, level - 1, kron(chain.turnover[level][0], served)
             if waiting and self.obsolescence:
                 gone = waiting * self.obsolescence * here
                 phases = np.eye(chain.order)
                 if chain.settled is not None:
                     phases = phases[chain.settled[level - 1]]
-                yield level, level - 1, np.kron(phases, gone)
+                yield level, level - 1, kron(phases, gone)
 
     @cached_property
     def starts(self) -> list[int]:

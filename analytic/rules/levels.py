@@ -49,6 +49,9 @@ _MOST_BOUNDED = 200_000
 _MOST_TRIED = 3000
 """Levels times robots of a descent, which takes some milliseconds for each."""
 
+_MOST_AT_ALL_LEVELS = 50_000
+"""Levels times numbers of a decision process whose best rule is asked first: some ten seconds."""
+
 _ALIKE = 1e-12
 """Costs that differ by less, relatively, are the same: what is left is rounding."""
 
@@ -170,6 +173,8 @@ def thresholds_by_level(scenario: Scenario) -> Optimum | None:
     None where it has, or looks at phases too, or is not known.
     """
     numbers = allowed_numbers(scenario)
+    if (top_level(scenario) + 1) * len(numbers) > _MOST_AT_ALL_LEVELS:
+        return None
     free = _free_or_none(scenario, numbers)
     if free is None or not _sees_levels_only(free):
         return None
