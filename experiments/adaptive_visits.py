@@ -13,7 +13,7 @@ import numpy as np
 from crawlsim.logs.plan.allocation import DAY
 from crawlsim.logs.plan.replay import Changes
 from scenarios.arrays import Array
-from scenarios.compiling import compiled
+from scenarios.kernels import compiled
 
 HOUR = 3600.0
 PHASES = 4

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from analytic.indexing_queue.chain import QueueChain
 from analytic.machinery.elimination import eliminate, substitute
 from scenarios.arrays import Array
-from scenarios.compiling import compiled, part
+from scenarios.kernels import compiled, part
 
 Floats = NDArray[Any]
 Integers = NDArray[Any]

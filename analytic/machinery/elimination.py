@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.compiling import compiled
+from scenarios.kernels import compiled
 
 Floats = NDArray[Any]
 

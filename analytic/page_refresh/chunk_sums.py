@@ -12,7 +12,7 @@ import numpy as np
 
 from analytic.page_refresh.optimum import SERIES
 from scenarios.arrays import Array
-from scenarios.compiling import compiled
+from scenarios.kernels import compiled
 
 _COEFFICIENTS = np.array(SERIES[::-1])
 _NEAR = 0.25

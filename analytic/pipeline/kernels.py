@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.machinery.elimination import eliminate, substitute
-from scenarios.compiling import compiled, part
+from scenarios.kernels import compiled, part
 
 Floats = NDArray[Any]
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from analytic.probing.profile import Cells
-from scenarios.compiling import compiled, part
+from scenarios.kernels import compiled, part
 
 Array = Any
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scenarios.compiling import compiled, part
+from scenarios.kernels import compiled, part
 
 Array = Any
 

@@ -9,7 +9,7 @@ import numpy as np
 from analytic.probing.descent import interval
 from analytic.probing.kernels import Grid, add_link
 from analytic.probing.profile import Cells
-from scenarios.compiling import compiled, part
+from scenarios.kernels import compiled, part
 
 Array = Any
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.compiling import compiled, part
+from scenarios.kernels import compiled, part
 
 Array = NDArray[Any]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.routing.pairs import is_less, plus, ratio
-from scenarios.compiling import compiled, part
+from scenarios.kernels import compiled, part
 
 Floats = NDArray[Any]
 Integers = NDArray[Any]

@@ -7,7 +7,7 @@ their terms.
 
 from __future__ import annotations
 
-from scenarios.compiling import compiled
+from scenarios.kernels import compiled
 
 
 @compiled

@@ -10,7 +10,7 @@ import platform
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ FIGURES = {
 }
 """Endings of the names of figures, and the metadata of each format."""
 
-_PACKAGES = ("crawlsim", "simpy", "numpy", "scipy", "pydantic")
+_PACKAGES = ("crawlsim", "simpy", "numba", "numpy", "scipy", "pydantic")
 
 _DOTS_PER_INCH = 200
 
@@ -244,8 +244,14 @@ def _may_be_a_name(name: str) -> bool:
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of what the numbers depend on."""
-    return {name: version(name) for name in _PACKAGES}
+    """Versions of what the numbers depend on; numba compiles the fast engine, where it exists."""
+    versions = {}
+    for name in _PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "not installed"
+    return versions
 
 
 def provenance(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import platform
 import sys
 import threading
 import traceback
@@ -26,15 +27,35 @@ from scenarios.text import shortened, visible
 
 _DEFECT = 70
 _INTERRUPTED = 130
+_MAY_BE_ABSENT = ("numba", "pandas")
+"""What platforms without machine code, a browser for one, do not have."""
+
 _NEVER_DONE = ("explore",)
 """Commands for whose end nobody waits."""
+
+
+def _show_versions(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        from crawlsim.cli.files import package_versions
+
+        ours, *others = package_versions().items()
+        below = [("Python", platform.python_version()), *others]
+        click.echo(f"{ours[0]} {ours[1]}\n{', '.join(f'{name} {what}' for name, what in below)}")
+        context.exit()
 
 
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": HELP, "max_content_width": 100},
 )
-@click.version_option(package_name="crawlsim")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_versions,
+    help="Show the versions of the program and of what its numbers depend on, and exit.",
+)
 def commands() -> None:
     """Simulate the robots of a search engine, solve the same system exactly, compare the two.
 
@@ -174,6 +195,11 @@ def _reported(error: Exception, package: str) -> int:
         reason = str(error) or "it takes a smaller system, or a machine with more"
         click.echo(f"crawlsim: there is not enough memory: {reason}", err=True)
         return 2
+    if isinstance(error, ModuleNotFoundError):
+        needed = (error.name or "").partition(".")[0]
+        if needed in _MAY_BE_ABSENT:
+            click.echo(f"crawlsim: this needs {needed}, which is not installed here", err=True)
+            return 2
     traceback.print_exc()
     click.echo(f"crawlsim: this is a bug in {package}; please report what is shown above", err=True)
     return _DEFECT

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scenarios.compiling import Function, compiled
+from scenarios.kernels import Function, compiled
 
 Numbers = NDArray[Any]
 

@@ -10,6 +10,7 @@ shortest loop), `page_set`, `servers`, `probes`. The event log is the SimPy engi
 from __future__ import annotations
 
 from scenarios import Scenario, ScenarioError
+from scenarios.kernels import HAS_NUMBA
 from scenarios.law_points import LawPoints
 from sim import simpy_engine
 from sim.compiled_engine.interrupts import interrupts_watched
@@ -24,6 +25,9 @@ unlocked = True
 
 def covers(scenario: Scenario) -> None:
     """Raise `ScenarioError` naming the key that this engine does not simulate."""
+    if not HAS_NUMBA:
+        allowed = "needs numba, which is not installed here; simpy gives the same numbers"
+        raise ScenarioError("engine", "compiled", allowed)
     simpy_engine.covers(scenario)
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from scenarios.arrays import Array
-from scenarios.compiling import compiled
+from scenarios.kernels import compiled
 
 
 @compiled

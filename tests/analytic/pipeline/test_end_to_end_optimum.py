@@ -188,7 +188,7 @@ def test_of_very_many_policies_some_are_searched_and_it_is_said() -> None:
     assert found.notes[0].startswith("best found: ")
     assert "of 2.2e+10" in found.notes[0]
     said, edge = found.notes[-2:]
-    assert "best found by loss and 1.095 starvation alone" in said
+    assert "best by loss and 1.095 starvation alone" in said
     assert edge.startswith("16 robots are all that are available")
     assert len(found.search.curves) == 6
 

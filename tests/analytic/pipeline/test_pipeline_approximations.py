@@ -94,7 +94,9 @@ def test_approximations_are_near_and_never_judged(name: str) -> None:
     assert exact_method(scenario) is None
     rows = [row for row in predict(scenario)[0] if row.source.startswith("pipeline")]
     assert {row.kind for row in rows} == {"approximation"}
-    assert {row.source for row in rows} == {f"pipeline {name_of_row}"}
+    of_few_phases = "pipeline accesses of few phases"  # where accesses have none
+    assert {row.source for row in rows} - {of_few_phases} == {f"pipeline {name_of_row}"}
+    rows = [row for row in rows if row.source != of_few_phases]
     results = sim.run(scenario)
     judged = compare(rows, results)
     assert {row.verdict for row in judged} == {"not judged"}
