@@ -7,7 +7,7 @@ ORACLES_VENV := .venv-oracles
 JOBS ?= 2
 SHOWCASE := four-robots-one-threshold talim-switching cyclic-constant pipeline-light dbworld-threshold routing-two-servers
 
-.PHONY: run test suite lint test-all test-bounds test-thorough test-interpreted test-nightly check-library bench oracles docs clean
+.PHONY: run test suite lint test-all test-bounds test-thorough test-interpreted test-nightly check-library bench oracles release-check docs clean
 
 run: $(VENV)/.installed
 	@code=0; $(BIN)/crawlsim check $(SHOWCASE) --jobs $(JOBS) --out out || code=$$?; \
@@ -82,6 +82,11 @@ bench: $(VENV)/.installed-test
 # What other tools say of small systems, stored for the tests: LINE wants another pandas than we do.
 oracles: $(VENV)/.installed $(ORACLES_VENV)/.installed
 	$(BIN)/python -m experiments.line_oracles
+
+# Whether a release can be made of what is committed: built twice, read, installed and used.
+release-check: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check '.[release]'
+	$(BIN)/python -m experiments.release_check
 
 # The documentation site, in an environment of its own; every warning is an error.
 docs: $(DOCS_VENV)/.installed
