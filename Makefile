@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DOCS_VENV := .venv-docs
 ORACLES_VENV := .venv-oracles
+RELEASE_VENV := .venv-release
 JOBS ?= 2
 SHOWCASE := four-robots-one-threshold talim-switching cyclic-constant pipeline-light dbworld-threshold routing-two-servers
 
@@ -84,18 +85,17 @@ oracles: $(VENV)/.installed $(ORACLES_VENV)/.installed
 	$(BIN)/python -m experiments.line_oracles
 
 # Whether a release can be made of what is committed: built twice, read, installed and used.
-release-check: $(VENV)/.installed-test
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check '.[release]'
-	$(BIN)/python -m experiments.release_check
+release-check: $(RELEASE_VENV)/.installed
+	$(RELEASE_VENV)/bin/python -m experiments.release_check
 
 # The documentation site, in an environment of its own; every warning is an error.
 docs: $(DOCS_VENV)/.installed
 	PYTHONPATH=docs $(DOCS_VENV)/bin/python -m generator
 
 clean:
-	rm -rf $(VENV) $(DOCS_VENV) $(ORACLES_VENV) docs/_build out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(DOCS_VENV) $(ORACLES_VENV) $(RELEASE_VENV) docs/_build out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-$(VENV)/bin/python $(DOCS_VENV)/bin/python $(ORACLES_VENV)/bin/python:
+$(VENV)/bin/python $(DOCS_VENV)/bin/python $(ORACLES_VENV)/bin/python $(RELEASE_VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	|| { echo "crawlsim needs Python >= 3.11; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(patsubst %/bin/python,%,$@)
@@ -111,6 +111,10 @@ $(DOCS_VENV)/.installed: $(DOCS_VENV)/bin/python pyproject.toml constraints.txt
 
 $(ORACLES_VENV)/.installed: $(ORACLES_VENV)/bin/python
 	$(ORACLES_VENV)/bin/python -m pip install --no-compile --quiet --disable-pip-version-check line-solver==3.0.8.0 ciw==3.2.7 most-queue==2.9
+	@touch $@
+
+$(RELEASE_VENV)/.installed: $(RELEASE_VENV)/bin/python
+	$(RELEASE_VENV)/bin/python -m pip install --no-compile --quiet --disable-pip-version-check build==1.6.1 cffconvert==2.0.0 twine==7.0.0
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/bin/python pyproject.toml constraints.txt

@@ -74,7 +74,8 @@ def checked(folder: Path, *, tests: bool) -> Iterator[str]:
     (wheel,), (sdist,) = made.glob("*.whl"), made.glob("*.tar.gz")
     yield of_contents(wheel, sdist)
     run(sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sdist))
-    run(sys.executable, "-m", "cffconvert", "--validate", "-i", str(ROOT / "CITATION.cff"))
+    program = str(Path(sys.executable).with_name("cffconvert"))
+    run(program, "--validate", "-i", str(ROOT / "CITATION.cff"))
     yield of_versions(wheel)
     for name, constraints in (("newest", None), ("oldest", ROOT / "constraints-oldest.txt")):
         yield f"{name} versions: {installed(folder / name, sdist, constraints)}"
