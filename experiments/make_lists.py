@@ -10,8 +10,8 @@ import json
 import posixpath
 from pathlib import Path
 
-from crawlsim.cli.listing import SYNONYMS
 from crawlsim.formula_index import records
+from crawlsim.lists import SYNONYMS
 from scenarios import schema
 
 ROOT = Path(__file__).parents[1]

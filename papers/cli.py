@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.markup import escape
@@ -14,13 +13,13 @@ from crawlsim.cli.files import FIGURES, figure_bytes
 from crawlsim.cli.options import FORCE, JSON, command, option, takes
 from crawlsim.cli.tables import new_table, print_json, show_table
 from crawlsim.own_files import claim, write
+from papers import api
 from papers.cells import Grid, grid_of, in_few_lines, place_of
 from papers.rows import (
     STATUSES,
     TITLES,
     WITHOUT_NUMBER,
     Row,
-    counts_of,
     name_of_all,
     rows_named,
     rows_of,
@@ -34,10 +33,7 @@ from scenarios.text import counted
 @takes(JSON)
 def papers(as_json: bool) -> None:
     """List the papers, and how many of their items are reproduced, corrected or refuted."""
-    records: list[dict[str, Any]] = [
-        {"paper": key, "title": title, "items": len(rows_of(key)), **counts_of(key)}
-        for key, title in TITLES.items()
-    ]
+    records = api.papers()
     if as_json:
         print_json(records)
         return
@@ -64,12 +60,7 @@ def papers(as_json: bool) -> None:
 def paper(key: str, verify: bool, as_json: bool) -> None:
     """List the items of a paper: formulas, cells of tables, figures, claims, and what is true."""
     rows = rows_of(key)
-    records = [row._asdict() for row in rows.values()]
-    if verify:
-        from papers.computed import verified
-
-        for record, (_, outcome) in zip(records, verified(key), strict=True):
-            record["verified"] = outcome
+    records = api.paper(key, verify=verify)
     wrong = [str(record["item"]) for record in records if record.get("verified") is False]
     if as_json:
         print_json({"paper": key, "title": TITLES[key], "rows": records})

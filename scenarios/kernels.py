@@ -10,11 +10,9 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
-HAS_NUMBA = find_spec("numba") is not None
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-if TYPE_CHECKING or HAS_NUMBA:
+if TYPE_CHECKING or find_spec("numba") is not None:
     from scenarios.compiling import compiled, part
 else:
 
@@ -24,4 +22,4 @@ else:
 
     part = compiled
 
-__all__ = ["HAS_NUMBA", "Function", "compiled", "part"]
+__all__ = ["Function", "compiled", "part"]

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from crawlsim.best_frequencies import LIMITS
+from crawlsim.best_frequencies import frequencies as best_frequencies
 from crawlsim.cli.options import FORCE, JSON, WHERE, NumberRange, RunOptions, command, option, takes
 from crawlsim.cli.tables import print_json
 from crawlsim.cli.workers import workers
-from crawlsim.own_files import claim
-from scenarios import ScenarioError
-from scenarios.base import listed
 from scenarios.text import number, things, visible
-
-if TYPE_CHECKING:
-    from analytic.page_refresh.out_of_core import Frequencies, Multiplier, Part
-    from scenarios.arrays import Array
-
-LIMITS = (1e-50, 1e50)
-"""Change rates, weights and accesses within these have quotients and sums that are numbers."""
 
 
 @command(
@@ -62,77 +51,18 @@ def frequencies(
     held in memory; the workers of a cluster need it at the same place. Accesses lie at constant
     intervals, and without hosts, failures or a buffer.
     """
-    from analytic.page_refresh.out_of_core import PageError, best_multiplier, in_order
-    from crawlsim.page_files import ENDINGS, parts_of, written
-    from scenarios.laws import Deterministic
-
-    parts = parts_of(pages, rate, weight)
-    target = None
-    if out is not None:
-        if Path(out).suffix not in ENDINGS:
-            raise ScenarioError("--out", out, f"must end in {listed(ENDINGS)}")
-        target = claim("--out", out, force=force)
     with workers(RunOptions(jobs=jobs, cluster=cluster), ()) as executor:
-        try:
-            found = best_multiplier(parts, Deterministic(value=1.0 / accesses), executor, LIMITS)
-        except PageError as error:
-            least, most = LIMITS
-            allowed = f"page {error.page} (counted from 0): must be 0, or {least:g} to {most:g}"
-            raise ScenarioError(error.name, error.value, allowed) from None
-        nowhere = nullcontext(_nowhere)
-        with nowhere if target is None else written(target, found.pages, force=force) as write:
-            record = _record(found, parts, in_order(found.of, parts, executor), write, accesses)
+        found = best_frequencies(
+            pages, accesses, rate=rate, weight=weight, out=out, force=force, executor=executor
+        )
+    record = found.record()
     if as_json:
-        print_json(record | {"accesses": accesses})
+        print_json(record)
         return
     for line in _lines(record, accesses):
         click.echo(line)
-    if target is not None:
-        click.echo(f"written: {target}", err=True)
-
-
-def _record(
-    found: Multiplier,
-    parts: Iterable[Part],
-    of_parts: Iterable[Frequencies],
-    write: Callable[[Array], None],
-    accesses: float,
-) -> dict[str, Any]:
-    """What is said of the frequencies, which are written as they are made."""
-    import math
-
-    from crawlsim.page_files import ClassPart
-
-    costs, weights, sums, without, most = [], [], [], 0, 0.0
-    classes = {}
-    for part, each in zip(parts, of_parts, strict=True):
-        write(each.shares)
-        if isinstance(part, ClassPart):
-            classes[part.name, part.rate, part.weight] = {
-                "class": part.name,
-                "accesses_per_page": float(each.shares[0]) * accesses,
-                "stale": each.cost / each.weight if each.weight else None,
-            }
-        costs.append(each.cost)
-        weights.append(each.weight)
-        sums.append(float(each.shares.sum()))
-        without += each.without
-        most = max(most, float(each.shares.max()))
-    return {
-        "pages": found.pages,
-        "without_accesses": without,
-        "weighted_obsolescence": math.fsum(costs),
-        "share_out_of_date": math.fsum(costs) / (math.fsum(weights) or 1.0),
-        "stale": math.fsum(costs) / (math.fsum(weights) or 1.0),
-        "classes": list(classes.values()) or None,
-        "largest_frequency": most,
-        "sum": math.fsum(sums),
-        "passes": found.passes + 1,
-    }
-
-
-def _nowhere(shares: Array) -> None:
-    """Frequencies that nobody asked for."""
+    if out is not None:
+        click.echo(f"written: {out}", err=True)
 
 
 def _lines(record: dict[str, Any], accesses: float) -> list[str]:

@@ -1,17 +1,12 @@
 """The commands that list what there is: scenarios, formulas, and what a scenario file may hold.
 
-They answer from files, at once: `formulas.json` and `schema.json` are written by
-``python -m experiments.make_lists``, and a test sees when they no longer say what the code says.
+What they show is that of `crawlsim.lists`.
 """
 
 from __future__ import annotations
 
-import json
-import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Any
 
 import click
@@ -19,22 +14,15 @@ from rich.markup import escape
 from rich.table import Column
 
 from analytic.index.bibliography import ORIGINS, REFERENCES
-from analytic.index.names import QUESTIONS, citation_of, place_of
+from analytic.index.names import citation_of, place_of
+from crawlsim import lists
 from crawlsim.cli.options import JSON, command, option, takes
 from crawlsim.cli.tables import new_table, print_json, show_table
-from scenarios.base import nearest, one_of
+from crawlsim.lists import library, resource, source_of
+from scenarios.base import one_of
 from scenarios.errors import ScenarioError
-from scenarios.library import library_entries, library_names, library_text
+from scenarios.library import library_names, library_text
 from scenarios.text import counted
-
-
-def resource(name: str) -> str:
-    """The text of a file beside this module."""
-    return resources.files(__package__).joinpath(name).read_text("utf-8")
-
-
-SYNONYMS: dict[str, dict[str, str]] = tomllib.loads(resource("synonyms.toml"))
-"""Words of other books: what they mean here, words of formulas instead, a page to begin with."""
 
 
 @command(
@@ -62,13 +50,11 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
         else:
             click.echo(library_text(name), nl=False)
         return
-    entries = ("name", "title", "paper")
-    files = [library_entries(each) for each in library_names()]
-    ready = [{key: each.get(key, "") for key in entries} for each in files]
+    ready = library()
     if as_json:
         print_json(ready)
         return
-    table = new_table(None, *entries)
+    table = new_table(None, "name", "title", "paper")
     for each in ready:
         table.add_row(*map(escape, each.values()))
     show_table(table)
@@ -87,13 +73,7 @@ def formulas(words: tuple[str, ...], as_json: bool) -> None:
     name (Erlang B), or what other books call it (reneging). With --json also the statement of each
     as LaTeX, and what its symbols stand for.
     """
-    index: list[dict[str, Any]] = json.loads(resource("formulas.json"))
-    sought = " ".join(words)
-    rows = _about(index, sought) if sought else index
-    if not rows:
-        known = [*REFERENCES, *QUESTIONS, *{each["name"] for each in index}, *SYNONYMS]
-        close = nearest(sought, known)
-        raise ScenarioError("words", sought, f"must be {_NAMED}{close}")
+    rows = lists.formulas(" ".join(words))
     if as_json:
         print_json(rows)
         return
@@ -110,48 +90,9 @@ def formulas(words: tuple[str, ...], as_json: bool) -> None:
 _A_SCREEN = 20
 """Conditions that are shown in words."""
 
-_NAMED = "a paper, a queue such as M/M/1/K, a question such as loss, or words of a name"
-
-
-def _source(row: Mapping[str, Any]) -> str:
-    return f"{row['paper']} {row['number']}"
-
 
 def _place(row: Mapping[str, Any]) -> int:
-    return place_of(_source(row))
-
-
-def _about(index: Sequence[dict[str, Any]], sought: str) -> list[dict[str, Any]]:
-    """The formulas of a paper, a queue or a question; else those of which the words are said.
-
-    The words as they stand, or where they stand nowhere so, each the beginning of a word.
-    """
-    instead = {word.lower(): each.get("formulas", word) for word, each in SYNONYMS.items()}
-    sought = _in_letters(instead.get(sought.lower(), sought).lower())
-    keys = [[each["paper"], *each["kendall"], *each["questions"]] for each in index]
-    texts = [
-        " ".join([citation_of(_source(each)), each["name"], each["quantity"], each["kind"]])
-        for each in index
-    ]
-    beginnings = [rf"(?<!\w){re.escape(word)}" for word in sought.split()]
-    ways = (
-        [sought in map(str.lower, each) for each in keys],
-        [re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", each.lower()) for each in texts],
-        [all(re.search(each, text.lower()) for each in beginnings) for text in texts],
-    )
-    found = ([row for row, fits in zip(index, way, strict=True) if fits] for way in ways)
-    return next(filter(None, found), [])
-
-
-def _in_letters(queue: str) -> str:
-    """A queue with numbers, such as m/m/1/5 or m/m/3/7, as formulas are named: m/m/1/k, m/m/c/k."""
-    numbers = re.fullmatch(r"([^/]+/[^/]+)/(\d+)/(\d+)(\+.*)?", queue)
-    if numbers is None or numbers[3] == "1":  # M/M/1/1 is a queue of its own
-        return queue
-    arrivals_and_services, servers, places, patience = numbers.groups(default="")
-    count = "1" if servers == "1" else "c"
-    room = "c" if servers == places else "k"
-    return f"{arrivals_and_services}/{count}/{room}{patience}"
+    return place_of(source_of(row))
 
 
 @command(
@@ -175,7 +116,7 @@ def _show_formulas(rows: Sequence[dict[str, Any]]) -> None:
         own = sorted(marks[each] for each in row["conditions"] if each in marks)
         more = ["…"] * (len(own) < len(set(row["conditions"])))
         name = "" if before and row["name"] == before["name"] else row["name"]
-        cells = (name, citation_of(_source(row)), *(row[each] for each in names))
+        cells = (name, citation_of(source_of(row)), *(row[each] for each in names))
         table.add_row(*map(escape, cells), " ".join([*map(str, own), *more]))
     show_table(table, ("origin", "function"))
     for condition, mark in marks.items():

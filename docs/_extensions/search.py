@@ -18,7 +18,7 @@ from generator.formulas import KENDALL, by_queue, page_of
 from generator.places import place_of
 from sphinx import addnodes
 
-from crawlsim.cli.listing import SYNONYMS
+from crawlsim.lists import SYNONYMS
 
 _WORDS: dict[str, list[str]] = defaultdict(list)
 for _word, _entry in SYNONYMS.items():

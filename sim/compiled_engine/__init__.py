@@ -9,8 +9,9 @@ shortest loop), `page_set`, `servers`, `probes`. The event log is the SimPy engi
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from scenarios import Scenario, ScenarioError
-from scenarios.kernels import HAS_NUMBA
 from scenarios.law_points import LawPoints
 from sim import simpy_engine
 from sim.compiled_engine.interrupts import interrupts_watched
@@ -19,13 +20,15 @@ from sim.tally import Tally
 
 __all__ = ["covers", "simulate", "unlocked", "writes_log"]
 
+_IS_THERE = find_spec("numba") is not None  # which is not imported before it is needed
+
 writes_log = False
 unlocked = True
 
 
 def covers(scenario: Scenario) -> None:
     """Raise `ScenarioError` naming the key that this engine does not simulate."""
-    if not HAS_NUMBA:
+    if not _IS_THERE:
         allowed = "needs numba, which is not installed here; simpy gives the same numbers"
         raise ScenarioError("engine", "compiled", allowed)
     simpy_engine.covers(scenario)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from analytic import NotApplicable
-from crawlsim.cli.listing import SYNONYMS
 from crawlsim.cli.output import reason_lines
+from crawlsim.lists import SYNONYMS
 from experiments.make_lists import ROOT, texts
 from scenarios import load
 from scenarios.library import library_entries, library_names
@@ -63,7 +63,7 @@ def test_scenarios_are_listed_as_they_are_loaded(crawlsim: Any) -> None:
 def test_a_file_without_a_title_is_listed(crawlsim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     entries = library_entries("one-robot")
     del entries["title"]
-    monkeypatch.setattr("crawlsim.cli.listing.library_entries", lambda _: entries)
+    monkeypatch.setattr("crawlsim.lists.library_entries", lambda _: entries)
     _, out, _ = crawlsim("scenarios", "--json")
     assert {each["title"] for each in json.loads(out)} == {""}
 

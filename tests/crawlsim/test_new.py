@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from crawlsim.cli.new import scenario_text
 from crawlsim.cli.program import commands
+from crawlsim.new_file import scenario_text
 from scenarios import scenario_from
 
 CRAWLER = ("pages", "activation", "buffer", "clients", "costs")

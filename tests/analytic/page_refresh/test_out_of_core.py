@@ -20,7 +20,7 @@ from analytic.page_refresh import best_shares, chunk_sums, out_of_core
 from analytic.page_refresh.obsolescence import spaced_obsolescence
 from analytic.page_refresh.optimum import inverse_excess
 from analytic.page_refresh.out_of_core import Block, PageError, best_multiplier
-from crawlsim.cli.frequencies import LIMITS
+from crawlsim.best_frequencies import LIMITS
 from scenarios.arrays import Array
 from scenarios.laws import Deterministic, Distribution, Exponential
 
