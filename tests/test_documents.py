@@ -37,7 +37,7 @@ def test_the_python_of_the_documents_runs(
     for snippet in snippets:
         exec(compile(snippet, "from-python", "exec"), names)
     assert names["row"].verdict == "agrees"
-    assert names["frequencies"].shares.sum() == pytest.approx(1.0)
+    assert names["found"].sum == pytest.approx(1.0)
     capsys.readouterr()
     names["busy"].main(["one-robot"], standalone_mode=False)
     assert capsys.readouterr().out == "59.0%\n"
