@@ -7,7 +7,7 @@ import operator
 import re
 from typing import NamedTuple
 
-from scenarios import ScenarioError
+from scenarios import Scenario, ScenarioError
 from scenarios.base import one_of
 from scenarios.measures import MEASURES, Subject
 
@@ -98,3 +98,10 @@ def require_measure(name: str, text: str, key: str) -> None:
     """
     if name.partition(" ")[0] not in MEASURES:
         raise ScenarioError(key, text, f"must be a measure: {one_of(name, MEASURES)}")
+
+
+def asks_for_quantile(scenario: Scenario, name: str) -> bool:
+    """Whether a measure with its subject is a quantile that the scenario asks for."""
+    measure, *words = name.split()
+    shares = scenario.model.quantiles.get(measure, ())
+    return bool(words) and words[-1] in map(repr, shares)

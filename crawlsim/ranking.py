@@ -16,7 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from crawlsim.bounds import WrittenBound, bound_on_measure, require_measure
+from crawlsim.bounds import (
+    WrittenBound,
+    asks_for_quantile,
+    bound_on_measure,
+    require_measure,
+)
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.arrays import Array, spans_decades
 from scenarios.base import one_of
@@ -345,7 +350,11 @@ def after_a_moment(scenario: Scenario) -> Results:
 
 
 def _require(texts: Iterable[str], option: str, scenario: Scenario) -> None:
-    simulated = [text for text in texts if text not in PREDICTED_ONLY]
+    simulated = [
+        text
+        for text in texts
+        if text not in PREDICTED_ONLY and not asks_for_quantile(scenario, text)
+    ]
     if not simulated:
         return
     keys = kept(scenario, after_a_moment(scenario).leave_one_out)

@@ -530,6 +530,16 @@ class Model:
         return policy if isinstance(policy, InSequence) and not by_value else None
 
     @property
+    def quantiles(self) -> dict[str, tuple[float, ...]]:
+        """Measures that are quantiles, and the shares that are asked for."""
+        queue, frontier, pages = self.queue, self.frontier, self.pages
+        return {
+            "sojourn_quantile": queue.sojourn_quantiles if queue else (),
+            "frontier_delay_quantile": frontier.policy.delay_quantiles if frontier else (),
+            "time_to_refresh_quantile": pages.refresh_quantiles if pages else (),
+        }
+
+    @property
     def unresolved(self) -> str | None:
         """The key of the accessing policy for which numbers are still to be found."""
         policy = self.accessing

@@ -38,6 +38,7 @@ from analytic.machinery.refusal import NoAnswerError
 from analytic.rules.free_process import chains_of_numbers, said_more
 from analytic.rules.searching import (
     allowed_numbers,
+    cost_of_none,
     descended,
     modes_of_numbers,
     require_covered,
@@ -302,35 +303,45 @@ def bounded(scenario: Scenario, numbers: Sequence[int]) -> _Bounded:
         rows.append(index * states + entries.rows[moves])
         columns.append(index * states + entries.columns[moves])
         rates.append(entries.rates[moves])
+    here = np.arange(count * states)
+    allowed = np.ones((count * states, count), dtype=bool)
+    if numbers[0] == 0:  # with nobody active in an empty system nothing ever happens again
+        stuck = np.arange(starts[1])
+        allowed[here % states < starts[1], 0] = False
+        rows.append(stuck)  # nobody goes there; from there on somebody is active, at once
+        columns.append(stuck)
+        rates.append(np.ones(len(stuck)))
     shape = count * states, count * states
     events = csr_matrix(
         (np.concatenate(rates), (np.concatenate(rows), np.concatenate(columns))), shape
     )
-    here = np.arange(count * states)
-    options = (here % states)[:, None] + states * np.arange(count)
+    of_state, number = np.nonzero(allowed)
     more = np.maximum(np.subtract.outer(np.array(numbers), np.array(numbers)), 0).T
     process = DecisionProcess(
         costs=costs.ravel(),
         transitions=csr_matrix(shape),
         decisions=events,
-        first=count * np.arange(count * states + 1),
+        first=np.concatenate([[0], np.cumsum(allowed.sum(axis=1))]),
         options=csr_matrix(
-            (np.ones(options.size), (np.arange(options.size), options.ravel())),
-            (options.size, count * states),
+            (np.ones(len(number)), (np.arange(len(number)), of_state % states + states * number)),
+            (len(number), count * states),
         ),
-        option_costs=price * np.repeat(more, states, axis=0).ravel().astype(float),
+        option_costs=price * more[of_state // states, number].astype(float),
     )
     try:
         solution = policy_iteration(process)
     except ValueError as failure:
         raise NoOptimumError(str(failure)) from None
-    chosen = np.array(numbers)[(solution.policy - process.first[:-1]).reshape(count, states)]
+    chosen = np.array(numbers)[number[solution.policy]].reshape(count, states)
     levels = np.split(chosen, starts[1:-1], axis=1)
     middle = [np.sort(each, axis=1)[:, each.shape[1] // 2] for each in levels]
     lower, upper = [int(each[0]) for each in middle], [int(each[-1]) for each in middle]
     from_above = between(lower, upper, numbers)
     from_below = between(lower, [min(lower[0], each) for each in upper], numbers)
-    return _Bounded(solution.lower, [from_above, from_below])
+    bound = solution.lower
+    if numbers[0] == 0:
+        bound = min(bound, cost_of_none(free))
+    return _Bounded(bound, [from_above, from_below])
 
 
 def by_chain(scenario: Scenario) -> Callable[[Hysteresis], float]:

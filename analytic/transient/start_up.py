@@ -374,11 +374,7 @@ def remembered_starts(scenario: Scenario) -> list[WarmUpNeed]:
     if scenario.probing is not None or scenario.interventions:
         return []
     short = [each for each in _warm_up_needs(scenario) if warmup * _ONCE < each.long_enough]
-    queue, section = scenario.model.queue, scenario.model.pages
-    asked = {
-        "sojourn_quantile": queue is not None and queue.sojourn_quantiles,
-        "time_to_refresh_quantile": section is not None and section.refresh_quantiles,
-    }
+    asked = scenario.model.quantiles
     return [
         each._replace(measures=tuple(name for name in each.measures if asked.get(name, True)))
         for each in short

@@ -286,13 +286,7 @@ def quantile_lines(
     scenario: Scenario, predictions: Iterable[Prediction], others: Iterable[NotApplicable]
 ) -> Iterator[str]:
     """Why quantiles that were asked for have no exact value, where they have none."""
-    model = scenario.model
-    queue, frontier, pages = model.queue, model.frontier, model.pages
-    asked = {
-        "sojourn_quantile": queue.sojourn_quantiles if queue else (),
-        "frontier_delay_quantile": frontier.policy.delay_quantiles if frontier else (),
-        "time_to_refresh_quantile": pages.refresh_quantiles if pages else (),
-    }
+    asked = scenario.model.quantiles
     found = {each.measure for each in predictions}
     missing = (measure for measure, shares in asked.items() if shares and measure not in found)
     yield from filter(None, (without_quantiles(others, measure) for measure in missing))

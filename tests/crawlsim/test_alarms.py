@@ -163,6 +163,21 @@ def test_a_subject_is_found_by_number_word_or_as_the_whole(scenario_file: str) -
     assert keys == expected
 
 
+def test_a_quantile_that_is_asked_for_has_a_bound(crawlsim: Any, scenario_file: str) -> None:
+    """A moment in which it is looked for need not have one; of another share there is none."""
+    quantiles = ("run", scenario_file, "--quantiles", "0.95", "--fail-if")
+    code, out, err = crawlsim(*quantiles, "sojourn_quantile served 0.95 > 1e6")
+    assert (code, "passed 1" in out + err) == (0, True)
+    code, out, err = crawlsim(*quantiles, "sojourn_quantile served 0.95 > 1e-6")
+    assert (code, "failed 1" in out + err) == (1, True)
+    code, _, err = crawlsim(*quantiles, "sojourn_quantile served 0.9 > 1")
+    assert (code, "has no estimate of 'sojourn_quantile'" in err) == (2, True)
+    grid = ("--vary", "buffer.waiting_places=1,2", "--set", "buffer.sojourn_quantiles=[0.95]")
+    first = ("--first", "sojourn_quantile served 0.95 < 1e6")
+    code, out, _ = crawlsim("sweep", scenario_file, *grid, *first)
+    assert (code, "first with sojourn_quantile served 0.95 < 1e+06" in out) == (0, True)
+
+
 def test_a_measure_that_the_run_lacks_is_undefined(scenario_file: str) -> None:
     results = Results("queue", "simpy", 1, 4, [], {})
     (said,) = rulings_of(alarms_of(["index_age > 1"]), load(scenario_file), results)

@@ -47,12 +47,14 @@ def small_tables(number: int) -> dict[str, Any]:
     return tables
 
 
-def rules_of_files(tables: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def rules_of_files(tables: dict[str, Any], least: int = 1) -> Iterator[dict[str, Any]]:
     """Every list of numbers with every pair of lists of levels that a file may have."""
     robots = tables["robots"]["available"]
     top = tables["buffer"]["waiting_places"] + 1
-    for count in range(1, robots + 1):
-        for used in combinations(range(robots, 0, -1), count):
+    for count in range(1, robots + 2 - least):
+        for used in combinations(range(robots, least - 1, -1), count):
+            if used[0] == 0:
+                continue
             for at in combinations_with_replacement(range(top), count - 1):
                 for back in combinations_with_replacement(range(top), count - 1):
                     if all(low <= high for low, high in zip(back, at, strict=True)):
@@ -76,6 +78,24 @@ def test_no_rule_that_a_file_may_have_costs_less(number: int) -> None:
     assert best.cost == pytest.approx(cheapest_of_files(tables), rel=1e-9)
     assert best.lower_bound is not None
     assert best.lower_bound <= best.cost
+
+
+@pytest.mark.by_day(every=25)
+@pytest.mark.parametrize("number", range(100))
+def test_nobody_at_all_is_a_number_too_where_the_file_lists_it(number: int) -> None:
+    """The bound is known then, and no rule that a file may have costs less than it."""
+    tables = small_tables(number)
+    listed = {"robots": [tables["robots"]["available"], 0], "at": [1], "back": [0]}
+    tables["activation"]["threshold"] = listed
+    best = best_hysteresis(scenario_from(tables))
+    costs = [tables["costs"]["starvation"]]  # of nobody, ever
+    for rule in rules_of_files(tables, least=0):
+        activation = {**tables["activation"], "threshold": rule}
+        costs.append(measured({**tables, "activation": activation})["control_cost"])
+    assert best.cost == pytest.approx(min(costs), rel=1e-9)
+    assert best.lower_bound is not None
+    assert best.lower_bound <= best.cost * (1 + 1e-9)
+    assert best.lower_bound > 0
 
 
 @pytest.mark.by_day(every=25)
