@@ -105,8 +105,7 @@ def progress_bar(
         show = None if quiet or not console.is_terminal else _bar(title, console, stack)
 
         def update(done: int, in_all: int) -> None:
-            here.done = done
-            here.total = in_all
+            here.reached(done, in_all)
             if show is not None:
                 show(done, in_all)
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
 import click
@@ -147,25 +147,39 @@ class Stage:
         What is counted: "replications", "cells".
     done : int
     total : int or None
-    since : float
-        When it began, by a monotonic clock.
+    first, last : (int, float), optional
+        After how many steps, and when by a monotonic clock, the first ones and the last ones were
+        done.
     """
 
     title: str
     things: str
     done: int = 0
     total: int | None = None
-    since: float = field(default_factory=time.monotonic)
+    first: tuple[int, float] | None = None
+    last: tuple[int, float] | None = None
+
+    def reached(self, done: int, total: int) -> None:
+        """So many steps are done."""
+        self.total = total
+        if done > self.done:
+            self.last = (done, time.monotonic())
+            self.first = self.first or self.last
+        self.done = done
 
     def words(self) -> str:
-        """How far it is, and how long it will take at that pace."""
+        """How far it is, and how long it will take at the pace of the steps after the first.
+
+        Before that one is done, something may have had to be compiled or set up once for all.
+        """
         if self.total is None:
             return f"{self.title}: at work"
         counted = f"{self.title}: {self.done:,} of {self.total:,} {self.things}"
-        if not 0 < self.done < self.total:
+        if self.first is None or self.last is None or not self.first[0] < self.done < self.total:
             return counted
-        left = (time.monotonic() - self.since) * (self.total - self.done) / self.done
-        return f"{counted}, about {left:.0f} s left"
+        (begun, since), (done, now) = self.first, self.last
+        left = (now - since) * (self.total - done) / (done - begun) - (time.monotonic() - now)
+        return f"{counted}, about {max(left, 0.0):.0f} s left"
 
 
 _stages: list[Stage] = []

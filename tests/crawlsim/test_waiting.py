@@ -37,16 +37,31 @@ def test_a_long_command_says_now_and_then_how_far_it_is(monkeypatch: pytest.Monk
     with streams.lines_while_waiting("sweep"):
         time.sleep(0.12)
         with streams.stage("grid", "cells") as outer, streams.stage("grid, a = 1", "runs") as inner:
-            outer.done = 1
-            outer.total = 3
-            inner.done = 0
-            inner.total = 40
+            outer.reached(1, 4)
+            outer.reached(2, 4)
+            inner.reached(0, 40)
             time.sleep(0.3)
     said = stream.getvalue().splitlines()
     assert said[0].startswith("crawlsim: sweep: at work (")
-    pattern = r"crawlsim: grid: 1 of 3 cells, about \d+ s left; grid, a = 1: 0 of 40 runs \(\d+ s\)"
+    pattern = r"crawlsim: grid: 2 of 4 cells, about \d+ s left; grid, a = 1: 0 of 40 runs \(\d+ s\)"
     assert re.fullmatch(pattern, said[-1])
     assert len(said) >= 3
+
+
+def test_what_the_first_step_took_says_nothing_of_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Fifty seconds, of which the compiler had most; then two for each step."""
+    clock = iter([50.0, 52.0, 53.0, 54.0, 54.5])
+    monkeypatch.setattr(streams.time, "monotonic", lambda: next(clock))
+    stage = streams.Stage("run", "replications")
+    stage.reached(1, 10)
+    assert stage.words() == "run: 1 of 10 replications"
+    stage.reached(2, 10)
+    assert stage.words() == "run: 2 of 10 replications, about 15 s left"
+    stage.reached(2, 10)
+    stage.reached(3, 10)
+    assert stage.words() == "run: 3 of 10 replications, about 14 s left"
 
 
 def test_a_short_command_and_a_terminal_get_no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
