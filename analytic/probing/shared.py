@@ -15,8 +15,8 @@ from analytic.index.optimum import NoOptimumError, Optimum, require
 from analytic.probing.at_once import NoRoomError, Quota, divided_at_once
 from analytic.probing.budget import Division, Grids, divided
 from analytic.probing.formulas import few_cells, given_probes
-from analytic.probing.grid import Path, best_schedule, grid_error, times_of
-from analytic.probing.search import LARGEST_GRID, optimal_probes, rounded_down, searched
+from analytic.probing.grid import Path, best_schedule, default_slots, grid_error, times_of
+from analytic.probing.search import LARGEST_GRID, optimal_probes, rounded_down
 from analytic.probing.sources import (
     WEIGHTS,
     monitor_of,
@@ -116,28 +116,36 @@ class BudgetSearch:
         The best times of a source in continuous time cost at least the best ones on the grid less
         ``e_k + n_k d_k`` (`grid_error`). Taken off the costs, d_k is a discount on each probe, and
         the best division at these costs is a bound. A spacing that is not a whole number of slots
-        is rounded down for it.
+        is rounded down for it. No two sources need the same grid: where breakpoints are not on the
+        one that is asked for, that of `default_slots` gives each source a better bound.
         """
         if self.monitor.asked.at_once is not None:
             return self.division.lower_bound
-        if len(self.split) == 1:
-            (source,), (probes,) = self.monitor.sources, self.split
-            return searched(self.asked, source, probes, self.grids.slots).lower_bound
-        grids = self.grids
+        total = sum(self.split)
+        finer = [
+            default_slots(profile, total, each.spacing)
+            for profile, each in zip(self.grids.profiles, self.monitor.sources, strict=True)
+        ]
+        bounds = [self._bound_on(self.grids)]
+        if sum(finer) <= LARGEST_GRID:
+            bounds.append(self._bound_on(Grids(self.grids.profiles, finer)))
+        return max(0.0, *bounds)
+
+    def _bound_on(self, grids: Grids) -> float:
         fixed = 0.0
         discounts = []
         total = sum(self.split)
-        for profile in grids.profiles:
-            none = grid_error(profile, grids.slots, 0)[0]
-            discounts.append(grid_error(profile, grids.slots, 1)[0] - none)
+        for profile, slots in zip(grids.profiles, grids.slots_of, strict=True):
+            none = grid_error(profile, slots, 0)[0]
+            discounts.append(grid_error(profile, slots, 1)[0] - none)
             whole = profile.between(0.0, profile.horizon)
             rounding = _ROUNDING * total * float(whole.updates * whole.importance)
             fixed += none + rounding
         apart = [
-            rounded_down(each.spacing, each.horizon, grids.slots) for each in self.monitor.sources
+            rounded_down(each.spacing, each.horizon, slots)
+            for each, slots in zip(self.monitor.sources, grids.slots_of, strict=True)
         ]
-        free = divided(grids, total, apart, discounts, self.division.price)
-        return max(0.0, free.lower_bound - fixed)
+        return divided(grids, total, apart, discounts, self.division.price).lower_bound - fixed
 
 
 def best_budget(scenario: Scenario) -> BudgetSearch:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from analytic.index.formula import Kind, Prediction
-from analytic.transient.answers import OverTime
+from analytic.transient.answers import OverTime, window_from_empty
 from analytic.transient.measures import Columns
 from analytic.transient.start_up import UNKNOWN_START, StartShifts
 from analytic.verdicts.careful_errors import Context, careful_errors, prices_of
@@ -397,7 +397,8 @@ def check_scenario(
     """Verdicts on the predictions of a scenario, with all that its file says about them.
 
     What must be settled (`judged`), the weights of its pages, its prices, what it calls negligible
-    (`[check]`), and a warm-up too short for the system to forget its start.
+    (`[check]`), and a warm-up too short for the system to forget its start. Without a warm-up what
+    is known of the window from empty stands in the place of the long run.
 
     Parameters
     ----------
@@ -412,7 +413,15 @@ def check_scenario(
     list of Comparison
         As those of `analytic.compare`.
     """
-    rows = list(predictions)
+    window = window_from_empty(scenario)
+    known = {(each.measure, each.subject) for each in window}
+    rows = [each for each in predictions if (each.measure, each.subject) not in known] + window
+    shifts = StartShifts(scenario)
+
+    def shift(prediction: Prediction, estimate: float) -> float:
+        about = prediction.measure, prediction.subject
+        return 0.0 if about in known else shifts.of(prediction, estimate)
+
     return compare(
         rows,
         results,
@@ -420,7 +429,7 @@ def check_scenario(
         _weights_of(scenario),
         prices=prices_of(scenario, rows),
         negligible=scenario.check.negligible,
-        start_shift=StartShifts(scenario).of,
+        start_shift=shift,
         single_pages=not only_sums(scenario),
         without_variance=without_variance(scenario),
     )
