@@ -169,6 +169,20 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
         "one robot",
         LISTED | ONE | {"activation": {"threshold": {"robots": [1, 0], "at": [1]}}},
     ),
+    "cyclic, uniform accesses, timers": (
+        "one robot, timers",
+        LISTED | ONE | TIMED | {"robots.access_time": {"uniform": {"low": 0.2, "high": 1.4}}},
+    ),
+    "random, constant, phase-type timers": (
+        "one robot, timers",
+        ONE
+        | {
+            "robots.access_time": {"deterministic": {"value": 0.7}},
+            "buffer.waiting_places": 3,
+            "buffer.obsolescence": HYPER,
+        },
+    ),
+    "several robots on one list, timers": ("shared list, timers", LISTED | TIMED),
     "random, constant, heard up to a level": (
         "one robot",
         ONE

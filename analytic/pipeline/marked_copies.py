@@ -131,7 +131,7 @@ def marked_queue(chain: QueueChain, rate: float = 1.0) -> MarkedQueue:
         service=service,
         silent=matrix(rows[kept], columns[kept], rates[kept])
         + matrix(ends.rows[goes_on], ends.columns[goes_on], ends.rates[goes_on]),
-        begun=np.bincount(ends.rows[begins], ends.rates[begins], len(states)),
+        begun=np.bincount(ends.rows[begins], ends.rates[begins], len(states)).astype(float),
         others=others,
         marked=matrix(own.rows[joins], own.columns[joins], own.rates[joins] / rate),
         at_once=np.where(level == 0, _room(others), 0.0),
@@ -410,7 +410,7 @@ def marks_fit(scenario: Scenario) -> str | None:
     """The chain of which waiting pages are of one page is small enough."""
     if reason := _few_states(scenario):
         return reason
-    delivered, queue, steps = _of_one_robot(scenario)
+    delivered, _, steps = _of_one_robot(scenario)
     jumps = steps.rate * mean_time(delivered.access)
     each = min(steps.settled, 10.0 * jumps + 64.0) * steps.step.nnz
     work = len(_shares_of_pages(scenario)) * max(len(cycle_of(scenario)), 1) * _ROUNDS * each
