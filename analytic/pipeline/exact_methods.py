@@ -42,9 +42,9 @@ from analytic.pipeline.marked_copies import (
     freshness_of_marked,
     freshness_of_shared_marked,
     marked_rate,
-    marks_fit,
+    marks_suffice,
     shared_marked,
-    shared_marks_fit,
+    shared_marks_suffice,
 )
 from analytic.pipeline.patience import (
     counted_slopes,
@@ -231,7 +231,7 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "shared list, timers",
-        "obsolescence rates of a shared periodic list with phase-type timers, small buffers",
+        "obsolescence rates of a shared periodic list, with phase-type timers",
         r"r_i=p\,z_i,\qquad(\mu_iI-Q_i)z_i=\mu_i\mathbf{e}+(1-g_i)\,\mathbf{b}_i,\qquad "
         r"g_i=\beta(\mu_iI-S)^{-1}\mathbf{s}",
         shared_marked,
@@ -245,14 +245,14 @@ METHODS: tuple[Method, ...] = (
             own.phase_type_timers,
             conditions.first_come_first_served,
             *_QUEUE,
-            shared_marks_fit,
             converged,
+            shared_marks_suffice,
         ),
         freshness_of_shared_marked,
     ),
     Method(
         "one robot, timers",
-        "obsolescence rates, one robot with any access times, phase-type timers, small buffers",
+        "obsolescence rates, one robot with any access times, and phase-type timers",
         r"\begin{split}"
         r"r_i&=1-\frac{1-h_i-\pi(\mathbb{E}\,e^{GX}-H_i)\bar w}{\mu_i\,\mathbb{E}X},\qquad "
         r"h_i=\mathbb{E}\,e^{-\mu_iX},\qquad H_i=\mathbb{E}\,e^{(G_i-\mu_iI)X}\\"
@@ -271,7 +271,7 @@ METHODS: tuple[Method, ...] = (
             conditions.first_come_first_served,
             conditions.phase_type_service,
             accesses_fit,
-            marks_fit,
+            marks_suffice,
         ),
         freshness_of_marked,
     ),

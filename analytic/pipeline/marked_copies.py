@@ -3,7 +3,8 @@
 The first copy of a page that is delivered after an instant may be dropped while a later one is
 indexed. So every copy is followed that is delivered from then on: each waiting page has a mark,
 whether it is such a copy, beside the phase of its timer. When the service of a marked page begins
-the rest is known. With n waiting pages there are ``2^n`` marks: this is for small buffers.
+the rest is known. With n waiting pages there are ``2^n`` marks. Where these are too many, marks of
+more pages than some at a time are left out, and what that can change is computed.
 
 One robot with access times X of any law is followed from access to access. The queue between them,
 with the generator G, is uniformised at a rate L: with steps ``U = I + G / L`` and N the number of
@@ -13,9 +14,11 @@ Poisson events of the rate ``L + mu`` during an access,
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import lru_cache
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -26,16 +29,15 @@ from analytic.index import page_conditions
 from analytic.index.formula import dependent
 from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
-from analytic.indexing_queue.chain import rate_entries
 from analytic.indexing_queue.measures import size_of
 from analytic.indexing_queue.one_robot import DeliveredQueue, queue_of_one_robot
 from analytic.machinery.absorbing import total_rewards
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.phase_type import PhaseLaw, moment
-from analytic.machinery.refusal import NoAnswerError
-from analytic.machinery.state_space import MOST_STATES
+from analytic.machinery.refusal import NoAnswerError, Remembered
+from analytic.machinery.state_space import MOST_STATES, Move, explore
 from analytic.machinery.transforms import complement, mean_time, poisson_counts
-from analytic.pipeline.conditions import MOST_SOLUTIONS
+from analytic.pipeline.patience import phases_drawn
 from analytic.pipeline.periodic_lists import (
     SharedList,
     aged_until_access,
@@ -46,23 +48,55 @@ from analytic.pipeline.periodic_lists import (
 )
 from analytic.pipeline.random_pages import Delays, Freshness
 from scenarios import Scenario
-from scenarios.arrays import Array, Indices
+from scenarios.arrays import Array
 from scenarios.laws import Distribution
 
 _MOST_STEPS = 2**17
-_MOST_WORK = 10**10
-"""Products of sparse matrices and vectors over all pages: half a minute."""
+_MOST_WORK = 3 * 10**10
+"""Products of sparse matrices and vectors over all pages: a minute."""
+
+_FEW_STATES = 300
+"""States up to which what an access does is one dense matrix, and all marks are tried at once."""
 
 _ROUNDS = 20
 """Times around the list in which its values are usually found."""
 
+_MOST_FOLLOWED = 10_000
+"""States of the marks of one page."""
+
+_BEGUN, _OTHERS, _MARKED, _AT_ONCE, _CROWDED = range(1, 6)
+"""Kinds of moves, beside those without a delivery."""
+
 _NEGLIGIBLE = 1e-17
 _LEFT = 1e-15
+_APART = 1e-9
+"""Relative difference of two bounds that does not show."""
+
 _ACCURACY = 1e-13
+
+
+class MarkedState(NamedTuple):
+    """Phase of the service, -1 for none; of each waiting page, the oldest first, a label.
+
+    Attributes
+    ----------
+    waiting : tuple of int
+        The phase of the timer; of a marked page the number of phases is added.
+    """
+
+    phase: int
+    waiting: tuple[int, ...]
+
+    @property
+    def level(self) -> int:
+        """Pages in the system."""
+        return 0 if self.phase < 0 else len(self.waiting) + 1
 
 
 class MarkedQueue(NamedTuple):
     """A queue whose waiting pages may be marked, with the deliveries apart from the other moves.
+
+    The first states are those of the queue, without a mark.
 
     Attributes
     ----------
@@ -76,8 +110,8 @@ class MarkedQueue(NamedTuple):
         it is lost, or not heard.
     at_once : ndarray, shape (states,)
         1 where the service of a page begins as it is delivered; then `marked` has no row.
-    unmarked : ndarray of int
-        The states without a mark, in the order of those of the chain.
+    crowded : csr_matrix, shape (states, states)
+        Where a page leads that would be marked if there were not too many marks.
     """
 
     service: PhaseLaw
@@ -86,78 +120,105 @@ class MarkedQueue(NamedTuple):
     others: csr_matrix
     marked: csr_matrix
     at_once: Array
-    unmarked: Indices
+    crowded: csr_matrix
 
 
-def marked_queue(chain: QueueChain, rate: float = 1.0) -> MarkedQueue:
+@dataclass(frozen=True, eq=False)
+class _Marks:
+    """The moves of a queue with marks.
+
+    Attributes
+    ----------
+    chain : QueueChain
+    most : int
+        As of `marked_queue`.
+    """
+
+    chain: QueueChain
+    most: int
+
+    @property
+    def phases(self) -> int:
+        """Of a timer."""
+        return len(self.chain.patience.start)
+
+    def starts(self) -> Iterator[MarkedState]:
+        """No page marked, in the order of the chain's states."""
+        for level in range(self.chain.top + 1):
+            for phase in range(self.chain.service_phases) if level else [-1]:
+                for each in product(range(self.phases), repeat=max(level - 1, 0)):
+                    yield MarkedState(phase, each)
+
+    def moves(self, state: MarkedState) -> Iterator[Move]:
+        """All moves from a state."""
+        if state.level:
+            yield from self._served(state)
+            yield from self._dropped(state)
+        if 1 in self.chain.arrivals[state.level]:
+            yield from self._delivered(state)
+
+    def _served(self, state: MarkedState) -> Iterator[Move]:
+        service = self.chain.service
+        for phase, rate in enumerate(service.generator[state.phase].tolist()):
+            if phase != state.phase:
+                yield Move(rate, state._replace(phase=phase))
+        done = float(service.exit_rates[state.phase])
+        if not state.waiting:
+            yield Move(done, MarkedState(-1, ()))
+        elif state.waiting[0] >= self.phases:
+            yield Move(done, state, _BEGUN)
+        else:
+            for phase, share in phases_drawn(service.start):
+                yield Move(done * share, MarkedState(phase, state.waiting[1:]))
+
+    def _dropped(self, state: MarkedState) -> Iterator[Move]:
+        """Timers end, or change phase."""
+        timer = self.chain.patience
+        for ahead, label in enumerate(state.waiting):
+            before, behind = state.waiting[:ahead], state.waiting[ahead + 1 :]
+            mark, phase = divmod(label, self.phases)
+            gone = float(timer.exit_rates[phase])
+            yield Move(gone, state._replace(waiting=before + behind))
+            for after, rate in enumerate(timer.generator[phase].tolist()):
+                if after != phase:
+                    moved = (*before, mark * self.phases + after, *behind)
+                    yield Move(rate, state._replace(waiting=moved))
+
+    def _delivered(self, state: MarkedState) -> Iterator[Move]:
+        if not state.level:
+            yield Move(1.0, state, _AT_ONCE)
+            for phase, share in phases_drawn(self.chain.service.start):
+                yield Move(share, MarkedState(phase, ()), _OTHERS)
+            return
+        crowded = sum(label >= self.phases for label in state.waiting) == self.most
+        for phase, share in phases_drawn(self.chain.patience.start):
+            joined = state._replace(waiting=(*state.waiting, phase))
+            own = state._replace(waiting=(*state.waiting, self.phases + phase))
+            yield Move(share, joined, _OTHERS)
+            yield Move(share, joined, _CROWDED) if crowded else Move(share, own, _MARKED)
+
+
+def marked_queue(chain: QueueChain, most: int) -> MarkedQueue:
     """The queue of a chain with marks.
 
     Parameters
     ----------
     chain : QueueChain
         First come first served, with single deliveries that have no phase.
-    rate : float
-        Of its deliveries.
-
-    Notes
-    -----
-    A mark is a phase more of a timer, kept until the page leaves.
+    most : int
+        Waiting pages that can be marked at a time.
     """
-    phases = chain.patience_phases
-    plain = replace(chain, patience=_with_marks(chain.patience, np.array([1.0, 0.0])))
-    service = chain.service
-    endless = PhaseLaw(service.start, service.generator + np.diag(service.exit_rates))
-    rises, rows, columns, rates = rate_entries(replace(plain, service=endless))
-    kept = (rises <= 0) & (rows != columns)
-    other = rises > 0
-    for_ever = PhaseLaw(plain.patience.start, np.zeros_like(plain.patience.generator))
-    ends = rate_entries(replace(plain, patience=for_ever, arrivals=({},) * (chain.top + 1)))
-    done = ends.rises == -1
-    starts = plain.starts
-    level = np.repeat(np.arange(chain.top + 1), np.diff(starts))
-    states = np.arange(plain.states)
-    oldest = np.maximum((2 * phases) ** np.maximum(level - 2, 0), 1)
-    is_marked = (level > 1) & ((states - starts[level]) // oldest % (2 * phases) >= phases)
-    begins = done & is_marked[ends.rows]
-    goes_on = done & ~is_marked[ends.rows]
-    own = rate_entries(replace(chain, patience=_with_marks(chain.patience, np.array([0.0, 1.0]))))
-    joins = (own.rises > 0) & (level[own.rows] > 0)
-
-    def matrix(rows: Indices, columns: Indices, rates: Array) -> csr_matrix:
-        return csr_matrix((rates, (rows, columns)), shape=(len(states), len(states)))
-
-    others = matrix(rows[other], columns[other], rates[other] / rate)
+    walk = _Marks(chain, most)
+    found = explore(walk.starts(), walk.moves, kinds=6).rates
+    begun, at_once = (np.asarray(found[kind].sum(axis=1)).ravel() for kind in (_BEGUN, _AT_ONCE))
     return MarkedQueue(
-        service=service,
-        silent=matrix(rows[kept], columns[kept], rates[kept])
-        + matrix(ends.rows[goes_on], ends.columns[goes_on], ends.rates[goes_on]),
-        begun=np.bincount(ends.rows[begins], ends.rates[begins], len(states)).astype(float),
-        others=others,
-        marked=matrix(own.rows[joins], own.columns[joins], own.rates[joins] / rate),
-        at_once=np.where(level == 0, _room(others), 0.0),
-        unmarked=_unmarked(chain, starts),
+        chain.service, found[0], begun, found[_OTHERS], found[_MARKED], at_once, found[_CROWDED]
     )
 
 
-def _with_marks(law: PhaseLaw, mark: Array) -> PhaseLaw:
-    return PhaseLaw(np.kron(mark, law.start), np.kron(np.eye(2), law.generator))
-
-
-def _unmarked(chain: QueueChain, starts: Indices) -> Indices:
-    phases = np.arange(chain.patience_phases)
-    timers = np.zeros(1, dtype=np.intp)
-    found = [timers]
-    for level in range(1, chain.top + 1):
-        if level > 1:
-            timers = (timers[:, None] * 2 * len(phases) + phases).ravel()
-        served = np.arange(chain.service_phases) * (2 * len(phases)) ** (level - 1)
-        found.append(starts[level] + (served[:, None] + timers).ravel())
-    return np.concatenate(found)
-
-
-def _room(others: csr_matrix) -> Array:
+def _room(queue: MarkedQueue) -> Array:
     """1 where a delivery enters."""
-    return np.asarray(others.sum(axis=1)).ravel().round()
+    return np.asarray(queue.others.sum(axis=1)).ravel().round()
 
 
 class _Followed(NamedTuple):
@@ -231,7 +292,7 @@ def steps_of(queue: MarkedQueue) -> Steps:
 
 def marked_rate(
     delivered: DeliveredQueue, queue: MarkedQueue, steps: Steps, shares: Array, change: float
-) -> float:
+) -> Array:
     """Obsolescence rate, end to end, of a page that one robot brings; waiting pages have timers.
 
     Parameters
@@ -245,31 +306,37 @@ def marked_rate(
     change : float
         Change rate mu.
 
+    Returns
+    -------
+    ndarray, shape (2,)
+        Between these two it lies; they are the same where every waiting page can be marked.
+
     Notes
     -----
-    With u_j the probability, just before the access of slot j, of a change before the service of a
+    With w_j the probability, just before the access of slot j, of a change before the service of a
     marked page has ended, and a_j the same just after it,
 
-        a_j = E ∫_0^X e^{(G - mu) t} dt (mu 1 + b (1 - y)) + E e^{(G - mu) X} u_(j+1),
-        u_j = f_j (M a_j + o (1 - y)) + (1 - f_j) A a_j  where a page enters,  a_j  elsewhere;
+        a_j = E ∫_0^X e^{(G - mu) t} dt (mu 1 + b (1 - y)) + E e^{(G - mu) X} w_(j+1),
+        w_j = f_j (M a_j + o (1 - y)) + (1 - f_j) A a_j  where a page enters,  a_j  elsewhere;
 
     b are the rates at which such services begin, y is the transform of a service, M and A say where
-    deliveries lead, and o is 1 at the empty system. docs/theory/through-the-buffer.md.
+    deliveries lead, and o is 1 at the empty system. docs/theory/through-the-buffer.md. A copy for
+    which there is no mark is taken for another page, or for one that is indexed at once.
     """
     if change == 0.0 or not shares.any():
-        return float(change > 0.0)
+        return np.full(2, float(change > 0.0))
     until, first = seen_until_access(delivered, change)
     followed = _changing(queue.service, change)
-    return first + float(until @ _around(delivered, queue, steps, shares, followed))
+    return first + until @ _around(delivered, queue, steps, shares, followed)[: len(until)]
 
 
-def marked_age(delivered: DeliveredQueue, queue: MarkedQueue, steps: Steps, shares: Array) -> float:
+def marked_age(delivered: DeliveredQueue, queue: MarkedQueue, steps: Steps, shares: Array) -> Array:
     """Mean age of the copy in the index; as `marked_rate`, with times in place of probabilities."""
     if not shares.any() or not has_variance(delivered):
-        return np.inf
+        return np.full(2, np.inf)
     until, first = aged_until_access(delivered)
     followed = _ageing(queue.service)
-    return first + float(until @ _around(delivered, queue, steps, shares, followed))
+    return first + until @ _around(delivered, queue, steps, shares, followed)[: len(until)]
 
 
 def _around(
@@ -279,37 +346,43 @@ def _around(
     shares: Array,
     followed: _Followed,
 ) -> Array:
-    """What is to come just before an access without a mark, in the mean over the slots."""
+    """Two bounds of what is to come just before an access, in the mean over the slots."""
     during, at_end = _over_access(delivered.access, steps, followed.change)
     heard = 1.0 - delivered.failure
-    stays = 1.0 - heard * _room(queue.others)
+    stays = 1.0 - heard * _room(queue)
     missed = during(followed.reward + queue.begun * followed.indexing)
     at_once = queue.at_once * followed.indexing
 
-    def rounded(values: Array, given: float) -> tuple[Array, Array]:
+    def rounded(values: Array, given: float, marked: csr_matrix) -> tuple[Array, Array]:
         """Once around the list; `given` is 1, or 0 for the part that is linear in the values."""
         total = np.zeros_like(values)
         for share in shares[::-1].tolist():
             after = given * missed + at_end(values)
             values = stays * after
             if share:
-                values += heard * share * (queue.marked @ after + given * at_once)
+                values += heard * share * (marked @ after + given * at_once)
             if share < 1.0:
                 values += heard * (1.0 - share) * (queue.others @ after)
             total += values
         return values, total / len(shares)
 
     size = len(stays)
-    system = scipy.sparse.linalg.LinearOperator(
-        (size, size), lambda values: values - rounded(values, 0.0)[0], dtype=float
-    )
-    start, _ = rounded(np.zeros(size), 1.0)
-    found, failed = scipy.sparse.linalg.gmres(
-        system, start, x0=start, rtol=_ACCURACY, atol=0.0, restart=min(size, 100), maxiter=20
-    )
-    if failed:
-        raise NoAnswerError("what is to come before an access was not found in 2000 rounds")
-    return rounded(found, 1.0)[1][queue.unmarked]
+    found: Array = np.zeros(size)
+    bounds = []
+    for marked in (queue.marked, queue.marked + queue.crowded)[not queue.crowded.nnz :]:
+        system = scipy.sparse.linalg.LinearOperator(
+            (size, size),
+            lambda values, marked=marked: values - rounded(values, 0.0, marked)[0],
+            dtype=float,
+        )
+        right, _ = rounded(np.zeros(size), 1.0, marked)
+        found, failed = scipy.sparse.linalg.gmres(
+            system, right, x0=found, rtol=_ACCURACY, atol=0.0, restart=min(size, 100), maxiter=20
+        )
+        if failed:
+            raise NoAnswerError("what is to come before an access was not found in 2000 rounds")
+        bounds.append(rounded(found, 1.0, marked)[1])
+    return np.stack([bounds[0], bounds[-1]], axis=1)
 
 
 def _over_access(
@@ -342,7 +415,8 @@ def _over_access(
                 values = steps.step @ values
             return found + left * values
 
-        return of
+        size = steps.step.shape[0]
+        return partial(np.matmul, of(np.eye(size))) if size <= _FEW_STATES else of
 
     return over(kept * more / rate, spent), over(kept * exactly, 1.0 - missed)
 
@@ -352,7 +426,7 @@ def _over_access(
 
 def shared_marked(
     queue: MarkedQueue, stationary: Array, shared: SharedList, rate: float, followed: _Followed
-) -> float:
+) -> Array:
     """Obsolescence rate of a page, or its age, as robots share a list; waiting pages have timers.
 
     Parameters
@@ -365,113 +439,178 @@ def shared_marked(
         Deliveries per unit time of all robots together.
     followed : _Followed
 
+    Returns
+    -------
+    ndarray, shape (2,)
+        As `marked_rate`.
+
     Notes
     -----
     As `periodic_lists.shared_rate`, with the marks; it ends when the service of a marked page
     begins.
     """
-    room = _room(queue.others)
-    lost = diags_array(rate * (1.0 - room))
-    moves = kron(eye_array(shared.phases.size), queue.silent)
-    moves = moves + kron(shared.tagged, rate * queue.marked + lost)
-    moves = moves + kron(shared.others, rate * queue.others + lost)
+    lost = diags_array(rate * (1.0 - _room(queue)))
     comes = rate * np.asarray(shared.tagged.sum(axis=1)).ravel()
     begins = np.kron(np.ones_like(comes), queue.begun) + np.kron(comes, queue.at_once)
-    solve = total_rewards(csr_matrix(moves), followed.change + begins)
-    totals = solve(followed.reward + begins * followed.indexing)
-    by_phase = totals.reshape(shared.phases.size, -1)[:, queue.unmarked]
-    return float(shared.phases.ravel() @ by_phase @ stationary)
+    unmoved = kron(eye_array(shared.phases.size), queue.silent)
+    unmoved = unmoved + kron(shared.others, rate * queue.others + lost)
+    bounds = []
+    for taken_for in (0.0, 1.0)[not queue.crowded.nnz :]:
+        marked = queue.marked + taken_for * queue.crowded
+        crowds = (1.0 - taken_for) * np.asarray(queue.crowded.sum(axis=1)).ravel()
+        moves = unmoved + kron(shared.tagged, rate * marked + lost)
+        solve = total_rewards(csr_matrix(moves), followed.change + begins + np.kron(comes, crowds))
+        totals = solve(followed.reward + begins * followed.indexing)
+        by_phase = totals.reshape(shared.phases.size, -1)[:, : len(stationary)]
+        bounds.append(float(shared.phases.ravel() @ by_phase @ stationary))
+    return np.array([bounds[0], bounds[-1]])
 
 
 # --- of a scenario ------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=2)
-def _of_one_robot(scenario: Scenario) -> tuple[DeliveredQueue, MarkedQueue, Steps]:
-    delivered = queue_of_one_robot(scenario)
-    queue = marked_queue(delivered.chain)
-    return delivered, queue, steps_of(queue)
+def _numbers_of_marks(scenario: Scenario, more: int = 1) -> list[int]:
+    """How many waiting pages are to be marked at most, at first, and where that does not suffice.
 
+    Parameters
+    ----------
+    scenario : Scenario
+    more : int
+        States of something else for each of those of the marks.
 
-def _marked_states(scenario: Scenario) -> int:
+    Raises
+    ------
+    NoAnswerError
+        If not even one can be marked.
+    """
     _, phases, timers, top = size_of(scenario)
-    return 1 + phases * sum((2 * timers) ** waiting for waiting in range(top))
+    most = min(_MOST_FOLLOWED, MOST_STATES // more)
+    states = 1
+    numbers = []
+    for marks in range(max(top, 2)):
+        places = (math.comb(waiting, marks) * timers**waiting for waiting in range(top))
+        states += phases * sum(places)
+        if marks and states <= most:
+            numbers.append(marks)
+    if not numbers:
+        raise NoAnswerError("which waiting page is a copy of one page takes too many states")
+    return numbers[-1:] if states <= _FEW_STATES else numbers
 
 
-def _few_states(scenario: Scenario, more: int = 1) -> str | None:
-    states = more * _marked_states(scenario)
-    if states <= MOST_STATES:
-        return None
-    return f"which waiting pages are of one page are {states:.3g} states, limit {MOST_STATES}"
-
-
-@dependent
-def marks_fit(scenario: Scenario) -> str | None:
-    """The chain of which waiting pages are of one page is small enough."""
-    if reason := _few_states(scenario):
-        return reason
-    delivered, _, steps = _of_one_robot(scenario)
-    jumps = steps.rate * mean_time(delivered.access)
-    each = min(steps.settled, 10.0 * jumps + 64.0) * steps.step.nnz
-    work = len(_shares_of_pages(scenario)) * max(len(cycle_of(scenario)), 1) * _ROUNDS * each
-    return None if work <= _MOST_WORK else f"its pages need {work:.0e} products, limit 1e10"
+def _settled(bounds: Callable[[int], Array], numbers: Sequence[int]) -> float:
+    """A number between two bounds, with as many marks as it takes."""
+    for marks in numbers:
+        low, high = bounds(marks).tolist()
+        if low == high:
+            return float(low)
+        if high - low <= _APART * high:
+            return float(low + high) / 2.0
+    raise NoAnswerError(
+        f"more than {numbers[-1]} copies of one page may wait at once: a number of it would be "
+        f"known to {(high - low) / high:.1e} only"
+    )
 
 
 def _shares_of_pages(scenario: Scenario) -> list[Array]:
-    """Probability that an access is of each page, slot by slot."""
+    """Probability that an access is of each page, slot by slot from its own first one on."""
     cycle = cycle_of(scenario)
     pages = accessed_pages(scenario)
     if not len(cycle):
         return list(pages.shares[:, None])
-    return [(cycle == page).astype(float) for page in range(pages.pages.count)]
+    own = ((cycle == page).astype(float) for page in range(pages.pages.count))
+    return [np.roll(each, -int(each.argmax())) for each in own]
 
 
-def freshness_of_marked(scenario: Scenario) -> Freshness:
-    """Of pages that one robot follows in a period, or draws; waiting pages have timers."""
-    parts = _of_one_robot(scenario)
-    shares = _shares_of_pages(scenario)
-    changes = accessed_pages(scenario).change_rates.tolist()
-    return Freshness(
-        rates=lambda: np.array(
-            [marked_rate(*parts, own, mu) for own, mu in zip(shares, changes, strict=True)]
-        ),
-        ages=lambda: np.array([marked_age(*parts, own) for own in shares]),
-    )
+@lru_cache(maxsize=8)
+def _of_one_robot(scenario: Scenario, marks: int) -> tuple[DeliveredQueue, MarkedQueue, Steps]:
+    delivered = queue_of_one_robot(scenario)
+    queue = marked_queue(delivered.chain, marks)
+    steps = steps_of(queue)
+    count = min(steps.settled, 10.0 * steps.rate * mean_time(delivered.access) + 64.0)
+    slots = sum(map(len, _shares_of_pages(scenario)))
+    work = slots * _ROUNDS * count * steps.step.nnz
+    if work > _MOST_WORK:
+        raise NoAnswerError(f"its pages need {work:.0e} products, limit {_MOST_WORK:.0e}")
+    return delivered, queue, steps
+
+
+class _Pages(NamedTuple):
+    """Rates and ages of all pages."""
+
+    rates: Array
+    ages: Array
+
+
+@Remembered
+def _pages_of_one_robot(scenario: Scenario) -> _Pages:
+    numbers = _numbers_of_marks(scenario)
+
+    @cache
+    def rate_of(slots: tuple[float, ...], change: float) -> float:
+        own = np.array(slots)
+        return _settled(
+            lambda marks: marked_rate(*_of_one_robot(scenario, marks), own, change), numbers
+        )
+
+    @cache
+    def age_of(slots: tuple[float, ...]) -> float:
+        own = np.array(slots)
+        return _settled(lambda marks: marked_age(*_of_one_robot(scenario, marks), own), numbers)
+
+    slots = [tuple(own.tolist()) for own in _shares_of_pages(scenario)]
+    rates = map(rate_of, slots, accessed_pages(scenario).change_rates.tolist())
+    return _Pages(np.array(list(rates)), np.array(list(map(age_of, slots))))
 
 
 @dependent
-def shared_marks_fit(scenario: Scenario) -> str | None:
-    """The chain of slots, fetching robots and waiting pages of one page is small enough."""
-    more = len(cycle_of(scenario)) * (most_active(scenario) + 1)
-    if reason := _few_states(scenario, more):
-        return reason
-    states = more * _marked_states(scenario) * accessed_pages(scenario).pages.count
-    return None if states <= MOST_SOLUTIONS else f"{states} states of all pages take too long"
+def marks_suffice(scenario: Scenario) -> str | None:
+    """So few copies of one page wait at once that they can be followed, or more hardly ever do."""
+    _pages_of_one_robot(scenario)
+    return None
 
 
-def freshness_of_shared_marked(scenario: Scenario) -> Freshness:
-    """Of pages on a list that robots share; waiting pages have timers."""
+@Remembered
+def _pages_of_shared(scenario: Scenario) -> _Pages:
     chain = chain_of(scenario)
     rate = 1.0 / page_conditions.time_per_access(scenario)
     robots = most_active(scenario)
     cycle = cycle_of(scenario)
-    queue = marked_queue(chain, rate)
-    stationary = solve_chain(chain).stationary
     pages = accessed_pages(scenario)
-    lists = [fetching(cycle == page, robots) for page in range(pages.pages.count)]
+    numbers = _numbers_of_marks(scenario, len(cycle) * (robots + 1) * pages.pages.count)
+    queues = cache(partial(marked_queue, chain))
+    stationary = solve_chain(chain).stationary
+
+    def of(shared: SharedList, followed: _Followed) -> float:
+        return _settled(
+            lambda marks: shared_marked(queues(marks), stationary, shared, rate, followed), numbers
+        )
 
     def rate_of(shared: SharedList, change: float) -> float:
-        if change == 0.0:
-            return 0.0
-        return shared_marked(queue, stationary, shared, rate, _changing(queue.service, change))
+        return of(shared, _changing(chain.service, change)) if change else 0.0
 
     def age_of(shared: SharedList) -> float:
-        if not shared.phases[:, 1:].any():
-            return np.inf
-        return shared_marked(queue, stationary, shared, rate, _ageing(queue.service))
+        return of(shared, _ageing(chain.service)) if shared.phases[:, 1:].any() else np.inf
 
+    lists = [fetching(cycle == page, robots) for page in range(pages.pages.count)]
     changes = pages.change_rates.tolist()
-    return Freshness(
-        rates=lambda: np.array([rate_of(*each) for each in zip(lists, changes, strict=True)]),
-        ages=lambda: np.array([age_of(each) for each in lists]),
-    )
+    rates = [rate_of(*each) for each in zip(lists, changes, strict=True)]
+    return _Pages(np.array(rates), np.array(list(map(age_of, lists))))
+
+
+@dependent
+def shared_marks_suffice(scenario: Scenario) -> str | None:
+    """So few copies of one page wait at once that they can be followed, or more hardly ever do."""
+    _pages_of_shared(scenario)
+    return None
+
+
+def freshness_of_marked(scenario: Scenario) -> Freshness:
+    """Of pages that one robot follows in a period, or draws; waiting pages have timers."""
+    found = _pages_of_one_robot(scenario)
+    return Freshness(lambda: found.rates, lambda: found.ages)
+
+
+def freshness_of_shared_marked(scenario: Scenario) -> Freshness:
+    """Of pages on a list that robots share; waiting pages have timers."""
+    found = _pages_of_shared(scenario)
+    return Freshness(lambda: found.rates, lambda: found.ages)
