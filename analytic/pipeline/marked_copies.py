@@ -69,7 +69,7 @@ _BEGUN, _OTHERS, _MARKED, _AT_ONCE, _CROWDED = range(1, 6)
 
 _NEGLIGIBLE = 1e-17
 _LEFT = 1e-15
-_APART = 1e-9
+_APART = 1e-8
 """Relative difference of two bounds that does not show."""
 
 _ACCURACY = 1e-13

@@ -10,10 +10,15 @@ import pytest
 from pipelines import BASE, HYPER, LISTED, ONE, TIMED
 
 from analytic.indexing_queue import chain_of, solve_chain
+from analytic.indexing_queue.one_robot import queue_of_one_robot
 from analytic.pipeline import exact_method
 from analytic.pipeline.marked_copies import (
     freshness_of_marked,
     freshness_of_shared_marked,
+    marked_age,
+    marked_queue,
+    marked_rate,
+    steps_of,
 )
 from analytic.pipeline.patience import counted_ages, counted_slopes, old_and_new
 from analytic.pipeline.periodic_lists import freshness_of_one_robot
@@ -178,6 +183,40 @@ def test_a_robot_that_is_heard_up_to_a_level_and_whose_draws_fail() -> None:
     assert found == pytest.approx(counted_slopes(*counted, changes, shares).rates, rel=1e-10)
 
 
+def test_fewer_marks_give_bounds() -> None:
+    """Of one page on a short list, of which up to five copies wait at once."""
+    listed = {"robots.accessing": {"policy": "cyclic", "template": [3, 0, 3, 1, 2]}}
+    scenario = changed(
+        listed, ONE, TIMED, {"robots.access_time": {"deterministic": {"value": 0.5}}}
+    )
+    delivered = queue_of_one_robot(scenario)
+    slots = np.array([1.0, 0.0, 1.0, 0.0, 0.0])
+    found = []
+    for marks in range(1, 6):
+        queue = marked_queue(delivered.chain, marks)
+        parts = delivered, queue, steps_of(queue), slots
+        found.append([marked_rate(*parts, 0.4), marked_age(*parts)])
+    lows, highs = np.moveaxis(np.array(found), 2, 0)
+    assert highs[-1] == pytest.approx(lows[-1], rel=1e-12)
+    assert np.all(np.diff(lows, axis=0) > 0)
+    assert np.all(np.diff(highs, axis=0) < 0)
+
+
+def test_a_list_before_twenty_places() -> None:
+    """The age of a page that is fetched seldom, nearly that of an unlimited buffer; few marks."""
+    template = {"robots.accessing": {"policy": "round-robin"}}
+    few = {"buffer.waiting_places": 7}
+    many = {"buffer.waiting_places": 20}
+    short, long = (changed(template, ONE, ERLANG, TIMED, each) for each in (few, many))
+    values = [exact_method(each) for each in (short, long)]
+    assert [method.name for method in values if method] == ["one robot, timers"] * 2
+    rates = [
+        method.rates(each) for method, each in zip(values, (short, long), strict=True) if method
+    ]
+    assert rates[0] == pytest.approx(rates[1], rel=1e-3)
+    assert rates[0] != pytest.approx(rates[1], rel=1e-9)
+
+
 def test_large_buffers_are_refused_by_their_number_of_states() -> None:
-    method = exact_method(changed(LISTED, ONE, TIMED, {"buffer.waiting_places": 30}))
-    assert method is None
+    large = changed(LISTED, ONE, TIMERS, {"buffer.waiting_places": 20})
+    assert exact_method(large) is None
