@@ -125,6 +125,7 @@ SYSTEMS: Mapping[str, Any] = {
         _system("M-D-1-6", _exponential(0.9), {"deterministic": {"value": 1.0}}, 1, 6),
         _system("M-D-1-3-overloaded", _exponential(1.2), {"deterministic": {"value": 1.0}}, 1, 3),
         _system("M-G-1-6", _exponential(0.9), {"gamma": {"shape": 2.5, "mean": 1.0}}, 1, 6),
+        _system("MAP-D-1-10", _MAP, {"deterministic": {"value": 1.0}}, 1, 10),
         _system("M-M-1-6-patience-M", _exponential(0.9), _ONE, 1, 6, obsolescence=_PATIENCE),
         _system("M-M-2-6-patience-M", _exponential(1.9), _ONE, 2, 6, obsolescence=_PATIENCE),
         _system("M-PH-1-5-patience-M", _exponential(0.9), _PH, 1, 5, obsolescence=_PATIENCE),
