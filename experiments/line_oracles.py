@@ -121,6 +121,7 @@ SYSTEMS: Mapping[str, Any] = {
         _system("MMPP-M-1-10", _MMPP, _ONE, 1, 10),
         _system("MMPP-E2-1-6", _MMPP, _erlang(2, 1.0), 1, 6),
         _system("two-E2-M-1-5", [(2, _erlang(2, 2.0))], _ONE, 1, 5),
+        _system("ten-E2-M-2-6", [(10, _erlang(2, 6.0))], _ONE, 2, 6),
         _system("M-and-E2-M-2-6", [(1, _exponential(0.8)), (1, _erlang(2, 1.0))], _ONE, 2, 6),
         _system("M-D-1-6", _exponential(0.9), {"deterministic": {"value": 1.0}}, 1, 6),
         _system("M-D-1-3-overloaded", _exponential(1.2), {"deterministic": {"value": 1.0}}, 1, 3),

@@ -112,6 +112,8 @@ class MarkedQueue(NamedTuple):
         1 where the service of a page begins as it is delivered; then `marked` has no row.
     crowded : csr_matrix, shape (states, states)
         Where a page leads that would be marked if there were not too many marks.
+    heard : ndarray, shape (states,)
+        1 where robots are heard, 0 where they are not.
     """
 
     service: PhaseLaw
@@ -121,6 +123,7 @@ class MarkedQueue(NamedTuple):
     marked: csr_matrix
     at_once: Array
     crowded: csr_matrix
+    heard: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,10 +212,19 @@ def marked_queue(chain: QueueChain, most: int) -> MarkedQueue:
         Waiting pages that can be marked at a time.
     """
     walk = _Marks(chain, most)
-    found = explore(walk.starts(), walk.moves, kinds=6).rates
+    explored = explore(walk.starts(), walk.moves, kinds=6)
+    found = explored.rates
     begun, at_once = (np.asarray(found[kind].sum(axis=1)).ravel() for kind in (_BEGUN, _AT_ONCE))
+    active = chain.active[:, 0, 0] > 0
     return MarkedQueue(
-        chain.service, found[0], begun, found[_OTHERS], found[_MARKED], at_once, found[_CROWDED]
+        service=chain.service,
+        silent=found[0],
+        begun=begun,
+        others=found[_OTHERS],
+        marked=found[_MARKED],
+        at_once=at_once,
+        crowded=found[_CROWDED],
+        heard=np.array([float(active[state.level]) for state in explored.states]),
     )
 
 
@@ -348,16 +360,26 @@ def _around(
 ) -> Array:
     """Two bounds of what is to come just before an access, in the mean over the slots."""
     during, at_end = _over_access(delivered.access, steps, followed.change)
+    unheard = 1.0 - queue.heard
+
+    def until_heard(values: Array) -> Array:
+        """The same of what is to come after an access that is not heard, and brings no new page."""
+        total = values
+        while unheard.any() and np.abs(values).max() > _NEGLIGIBLE * np.abs(total).max():
+            values = at_end(unheard * values)
+            total = total + values
+        return total
+
     heard = 1.0 - delivered.failure
     stays = 1.0 - heard * _room(queue)
-    missed = during(followed.reward + queue.begun * followed.indexing)
+    missed = until_heard(during(followed.reward + queue.begun * followed.indexing))
     at_once = queue.at_once * followed.indexing
 
     def rounded(values: Array, given: float, marked: csr_matrix) -> tuple[Array, Array]:
         """Once around the list; `given` is 1, or 0 for the part that is linear in the values."""
         total = np.zeros_like(values)
         for share in shares[::-1].tolist():
-            after = given * missed + at_end(values)
+            after = given * missed + until_heard(at_end(queue.heard * values))
             values = stays * after
             if share:
                 values += heard * share * (marked @ after + given * at_once)
@@ -365,6 +387,10 @@ def _around(
                 values += heard * (1.0 - share) * (queue.others @ after)
             total += values
         return values, total / len(shares)
+
+    def at_any_access(total: Array) -> Array:
+        after = missed + until_heard(at_end(queue.heard * total))
+        return np.where(queue.heard > 0, total, after)
 
     size = len(stays)
     found: Array = np.zeros(size)
@@ -381,7 +407,7 @@ def _around(
         )
         if failed:
             raise NoAnswerError("what is to come before an access was not found in 2000 rounds")
-        bounds.append(rounded(found, 1.0, marked)[1])
+        bounds.append(at_any_access(rounded(found, 1.0, marked)[1]))
     return np.stack([bounds[0], bounds[-1]], axis=1)
 
 

@@ -160,9 +160,10 @@ def test_a_list_is_followed_in_two_ways(timers: Any) -> None:
     ],
     ids=lambda law: next(iter(law)),
 )
-def test_timers_that_never_end_are_none(access: Any) -> None:
+@pytest.mark.parametrize("rule", [{"static": 1}, {"threshold": {"robots": [1, 0], "at": [1]}}])
+def test_timers_that_never_end_are_none(access: Any, rule: Any) -> None:
     """The method without marks, whose transforms are other ones."""
-    plain = changed(LISTED, ONE, SMALL, {"robots.access_time": access})
+    plain = changed(LISTED, ONE, SMALL, {"robots.access_time": access, "activation": rule})
     slow = plain.with_("buffer.obsolescence", {"exponential": {"rate": 1e-13}})
     known, found = freshness_of_one_robot(plain), freshness_of_marked(slow)
     assert found.rates() == pytest.approx(known.rates(), rel=1e-9)

@@ -48,7 +48,7 @@ FORMULAS: dict[str, dict[str, Scenario]] = {
         "G/PH/2/5": system({"lognormal": {"mean": 0.6, "sd": 0.5}}, 2, 3, service=HYPER),
     },
     "brandt1999 timers of any law": {
-        "M/M/1/20+D": system(M, 1, 19, obsolescence={"deterministic": {"value": 3.0}}),
+        "M/M/1/5+D": system(M, 1, 4, obsolescence={"deterministic": {"value": 3.0}}),
         "M/M/3/8+U": system({"exponential": {"rate": 2.7}}, 3, 5, obsolescence=UNIFORM),
         "M/M/2/6+G": system({"exponential": {"rate": 1.8}}, 2, 4, obsolescence=LOGNORMAL),
     },
@@ -112,6 +112,8 @@ def test_a_short_window_from_empty_agrees(scenario: Scenario) -> None:
     assert abs(row.estimated - long_run.value) > 10 * row.standard_error
 
 
+@pytest.mark.thorough
+@pytest.mark.statistical
 def test_a_wrong_window_is_refuted() -> None:
     """A planted error: services that are a tenth faster, in the window from empty."""
     from analytic import check_scenario, predict
