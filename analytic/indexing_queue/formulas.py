@@ -1109,7 +1109,7 @@ FORMULAS: tuple[Formula, ...] = (
     _textbook_row(
         number="section 3.5, Erlang B",
         quantity="quantiles of the sojourn time without waiting, for any law of the service",
-        latex=r"v_{\mathrm{succ}}(q)=\min\{t:\ \mathbb{P}(\sigma\le t)\ge q\}",
+        latex=r"v(q)=\min\{t:\ \mathbb{P}(\sigma\le t)\ge q\}",
         function=time_quantile,
         conditions=(*_LOSS_SYSTEM, quantiles_asked),
         evaluate=lambda scenario: _by_share(

@@ -232,8 +232,8 @@ METHODS: tuple[Method, ...] = (
     Method(
         "shared list, timers",
         "obsolescence rates of a shared periodic list, with phase-type timers",
-        r"r_i=p\,z_i,\qquad(\mu_iI-Q_i)z_i=\mu_i\mathbf{e}+(1-g_i)\,\mathbf{b}_i,\qquad "
-        r"g_i=\beta(\mu_iI-S)^{-1}\mathbf{s}",
+        r"r_i=p\,z_i,\qquad(\mu_iI-M_i)z_i=\mu_i\mathbf{e}+(1-\gamma_i)\,\mathbf{b}_i,\qquad "
+        r"\gamma_i=\beta(\mu_iI-S)^{-1}\mathbf{s}",
         shared_marked,
         (
             *_ALONE,
@@ -255,10 +255,10 @@ METHODS: tuple[Method, ...] = (
         "obsolescence rates, one robot with any access times, and phase-type timers",
         r"\begin{split}"
         r"r_i&=1-\frac{1-h_i-\pi(\mathbb{E}\,e^{GX}-H_i)\bar w}{\mu_i\,\mathbb{E}X},\qquad "
-        r"h_i=\mathbb{E}\,e^{-\mu_iX},\qquad H_i=\mathbb{E}\,e^{(G_i-\mu_iI)X}\\"
-        r"w_j&=\Delta_j\left(A_i\left(\mu_i\mathbf{e}+(1-g_i)\,\mathbf{b}_i\right)"
-        r"+H_iw_{j+1}\right),\qquad A_i=\mathbb{E}\int_0^Xe^{(G_i-\mu_iI)t}\,dt,\qquad "
-        r"g_i=\beta(\mu_iI-S)^{-1}\mathbf{s}"
+        r"h_i=\mathbb{E}\,e^{-\mu_iX},\qquad H_i=\mathbb{E}\,e^{(M_i-\mu_iI)X}\\"
+        r"w_j&=\Delta_j\left(A_i\left(\mu_i\mathbf{e}+(1-\gamma_i)\,\mathbf{b}_i\right)"
+        r"+H_iw_{j+1}\right),\qquad A_i=\mathbb{E}\int_0^Xe^{(M_i-\mu_iI)t}\,dt,\qquad "
+        r"\gamma_i=\beta(\mu_iI-S)^{-1}\mathbf{s}"
         r"\end{split}",
         marked_rate,
         (
