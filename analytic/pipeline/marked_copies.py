@@ -553,8 +553,8 @@ def _of_one_robot(scenario: Scenario, marks: int) -> tuple[DeliveredQueue, Marke
     queue = marked_queue(delivered.chain, marks)
     steps = steps_of(queue)
     count = min(steps.settled, 10.0 * steps.rate * mean_time(delivered.access) + 64.0)
-    slots = sum(map(len, _shares_of_pages(scenario)))
-    work = slots * _ROUNDS * count * steps.step.nnz
+    slots = max(len(cycle_of(scenario)), 1) * accessed_pages(scenario).pages.count
+    work = float(slots) * _ROUNDS * count * steps.step.nnz
     if work > _MOST_WORK:
         raise NoAnswerError(f"its pages need {work:.0e} products, limit {_MOST_WORK:.0e}")
     return delivered, queue, steps
@@ -570,6 +570,7 @@ class _Pages(NamedTuple):
 @Remembered
 def _pages_of_one_robot(scenario: Scenario) -> _Pages:
     numbers = _numbers_of_marks(scenario)
+    _of_one_robot(scenario, numbers[0])  # or its refusal, before anything is as long as the list
 
     @cache
     def rate_of(slots: tuple[float, ...], change: float) -> float:
