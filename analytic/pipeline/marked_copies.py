@@ -35,8 +35,9 @@ from analytic.machinery.absorbing import total_rewards
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.phase_type import PhaseLaw, moment
 from analytic.machinery.refusal import NoAnswerError, Remembered
-from analytic.machinery.state_space import MOST_STATES, Move, explore
+from analytic.machinery.state_space import Move, explore
 from analytic.machinery.transforms import complement, mean_time, poisson_counts
+from analytic.pipeline.conditions import MOST_SOLUTIONS
 from analytic.pipeline.patience import phases_drawn
 from analytic.pipeline.periodic_lists import (
     SharedList,
@@ -63,6 +64,9 @@ _ROUNDS = 20
 
 _MOST_FOLLOWED = 10_000
 """States of the marks of one page."""
+
+_MOST_SHARED = 6_000
+"""The same times slots and robots: what is eliminated in a second, for each page."""
 
 _BEGUN, _OTHERS, _MARKED, _AT_ONCE, _CROWDED = range(1, 6)
 """Kinds of moves, beside those without a delivery."""
@@ -495,14 +499,14 @@ def shared_marked(
 # --- of a scenario ------------------------------------------------------------------------------
 
 
-def _numbers_of_marks(scenario: Scenario, more: int = 1) -> list[int]:
+def _numbers_of_marks(scenario: Scenario, most: int) -> list[int]:
     """How many waiting pages are to be marked at most, at first, and where that does not suffice.
 
     Parameters
     ----------
     scenario : Scenario
-    more : int
-        States of something else for each of those of the marks.
+    most : int
+        States that there may be.
 
     Raises
     ------
@@ -510,7 +514,6 @@ def _numbers_of_marks(scenario: Scenario, more: int = 1) -> list[int]:
         If not even one can be marked.
     """
     _, phases, timers, top = size_of(scenario)
-    most = min(_MOST_FOLLOWED, MOST_STATES // more)
     states = 1
     numbers = []
     for marks in range(max(top, 2)):
@@ -532,8 +535,8 @@ def _settled(bounds: Callable[[int], Array], numbers: Sequence[int]) -> float:
         if high - low <= _APART * high:
             return float(low + high) / 2.0
     raise NoAnswerError(
-        f"more than {numbers[-1]} copies of one page may wait at once: a number of it would be "
-        f"known to {(high - low) / high:.1e} only"
+        f"of one page more copies may wait at once than can be followed, which are {numbers[-1]}: "
+        f"one of its numbers would be known to {(high - low) / high:.1e} only"
     )
 
 
@@ -569,7 +572,7 @@ class _Pages(NamedTuple):
 
 @Remembered
 def _pages_of_one_robot(scenario: Scenario) -> _Pages:
-    numbers = _numbers_of_marks(scenario)
+    numbers = _numbers_of_marks(scenario, _MOST_FOLLOWED)
     _of_one_robot(scenario, numbers[0])  # or its refusal, before anything is as long as the list
 
     @cache
@@ -603,7 +606,8 @@ def _pages_of_shared(scenario: Scenario) -> _Pages:
     robots = most_active(scenario)
     cycle = cycle_of(scenario)
     pages = accessed_pages(scenario)
-    numbers = _numbers_of_marks(scenario, len(cycle) * (robots + 1) * pages.pages.count)
+    solved = min(_MOST_SHARED, MOST_SOLUTIONS // pages.pages.count)
+    numbers = _numbers_of_marks(scenario, solved // (len(cycle) * (robots + 1)))
     queues = cache(partial(marked_queue, chain))
     stationary = solve_chain(chain).stationary
 

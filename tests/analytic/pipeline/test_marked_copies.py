@@ -203,6 +203,7 @@ def test_fewer_marks_give_bounds() -> None:
     assert np.all(np.diff(highs, axis=0) < 0)
 
 
+@pytest.mark.thorough
 def test_a_list_before_twenty_places() -> None:
     """The age of a page that is fetched seldom, nearly that of an unlimited buffer; few marks."""
     template = {"robots.accessing": {"policy": "round-robin"}}
