@@ -169,6 +169,46 @@ PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
         "one robot",
         LISTED | ONE | {"activation": {"threshold": {"robots": [1, 0], "at": [1]}}},
     ),
+    "cyclic, uniform accesses, timers": (
+        "one robot, timers",
+        LISTED | ONE | TIMED | {"robots.access_time": {"uniform": {"low": 0.2, "high": 1.4}}},
+    ),
+    "random, constant, phase-type timers": (
+        "one robot, timers",
+        ONE
+        | {
+            "robots.access_time": {"deterministic": {"value": 0.7}},
+            "buffer.waiting_places": 3,
+            "buffer.obsolescence": HYPER,
+        },
+    ),
+    "cyclic, gamma, Erlang service and timers, heard up to a level": (
+        "one robot, timers",
+        LISTED
+        | ONE
+        | {
+            "robots.access_time": {"gamma": {"shape": 0.5, "mean": 0.5}},
+            "buffer.waiting_places": 3,
+            "buffer.service": {"erlang": {"shape": 2, "mean": 1.0}},
+            "buffer.obsolescence": {"erlang": {"shape": 2, "mean": 1.5}},
+            "activation": {"threshold": {"robots": [1, 0], "at": [2]}},
+        },
+    ),
+    "several robots on one list, timers": ("shared list, timers", LISTED | TIMED),
+    "round robin, four robots, timers": (
+        "shared list, timers",
+        ROUND | TIMED | {"robots.available": 4},
+    ),
+    "two robots on one list, Erlang timers": (
+        "shared list, timers",
+        LISTED
+        | {
+            "robots.available": 2,
+            "robots.access_time": {"exponential": {"mean": 1.4}},
+            "buffer.waiting_places": 3,
+            "buffer.obsolescence": {"erlang": {"shape": 2, "mean": 1.5}},
+        },
+    ),
     "random, constant, heard up to a level": (
         "one robot",
         ONE

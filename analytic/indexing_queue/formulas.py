@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -120,7 +120,7 @@ from analytic.machinery.active_robots import require_decided, robots_at
 from analytic.machinery.markov import birth_death, relaxation_time
 from analytic.machinery.phase_type import exponential_rate
 from analytic.machinery.refusal import NoAnswerError
-from analytic.machinery.transforms import moments
+from analytic.machinery.transforms import mean_time, moments, time_quantile
 from scenarios import Scenario
 from scenarios.arrays import Array
 
@@ -401,6 +401,18 @@ def _loss_system(scenario: Scenario) -> Iterable[Row]:
     yield from all_rows(known, (active, []), rates, scenario.prices, sojourns)
     if buffer.servers > 1:
         yield "idle_indexers", None, idle_servers(levels, buffer.servers)
+
+
+def _quantiles_without_waiting(scenario: Scenario, shares: Sequence[float]) -> dict[str, Array]:
+    """Those of the service; of all pages, of which some are lost at once."""
+    deliveries = conditions.delivery_rates_at_levels(scenario)
+    law = conditions.service_law(scenario)
+    levels = loss_system_levels(deliveries, mean_time(law))
+    lost = float(levels[-1] * deliveries[-1]) / float(levels @ deliveries)
+    served = np.array([time_quantile(law, share) for share in shares])
+    left = [(share - lost) / (1.0 - lost) for share in shares]
+    every = np.array([time_quantile(law, share) if share > 0 else 0.0 for share in left])
+    return {"served": served, "accepted": served, "all": every}
 
 
 def _erlang_c(scenario: Scenario) -> Values:
@@ -1093,6 +1105,16 @@ FORMULAS: tuple[Formula, ...] = (
         function=loss_system_levels,
         conditions=_LOSS_SYSTEM,
         evaluate=_all_but(_loss_system, "control_cost"),
+    ),
+    _textbook_row(
+        number="section 3.5, Erlang B",
+        quantity="quantiles of the sojourn time without waiting, for any law of the service",
+        latex=r"v(q)=\min\{t:\ \mathbb{P}(\sigma\le t)\ge q\}",
+        function=time_quantile,
+        conditions=(*_LOSS_SYSTEM, quantiles_asked),
+        evaluate=lambda scenario: _by_share(
+            scenario, partial(_quantiles_without_waiting, scenario)
+        ),
     ),
     _textbook_row(
         number="section 3.5, Erlang B",

@@ -116,11 +116,12 @@ class DeliveredQueue:
 
     @property
     def found(self) -> tuple[Indices, Indices]:
-        """Level and phase of the service in each state, where patience has a single phase."""
+        """Level and phase of the service in each state."""
         chain = self.chain
         level = np.repeat(np.arange(chain.top + 1), np.diff(chain.starts))
-        phase = (np.arange(chain.states) - 1) % chain.service_phases
-        return level, np.where(level > 0, phase, 0)
+        timers = chain.patience_phases ** np.maximum(level - 1, 0)
+        phase = (np.arange(chain.states) - chain.starts[level]) // timers
+        return level, phase
 
 
 def delivered_queue(

@@ -158,6 +158,29 @@ def survival(law: Distribution, times: ArrayLike) -> Array:
     return _known(law, "survival")(law, np.asarray(times, dtype=float))
 
 
+def time_quantile(law: Distribution, share: float) -> float:
+    """The least time t with ``P(X <= t) >= share``, by bisection to the last digit.
+
+    Parameters
+    ----------
+    law : Distribution
+    share : float
+        Between 0 and 1.
+    """
+
+    def enough(time: float) -> bool:
+        return float(survival(law, time)) <= 1.0 - share
+
+    if enough(0.0):
+        return 0.0
+    low, high = 0.0, mean_time(law)
+    while not enough(high):
+        low, high = high, 2.0 * high
+    while low < (middle := (low + high) / 2.0) < high:
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
 def jumps(law: Distribution) -> list[float]:
     """Times at which the survival is not smooth, ascending."""
     given = function_of(law, "jumps")

@@ -81,6 +81,13 @@ def patience_not_exponential(scenario: Scenario) -> str | None:
     return None
 
 
+def phase_type_timers(scenario: Scenario) -> str | None:
+    """Waiting pages have obsolescence timers, of phase type."""
+    if no_patience(scenario) is None:
+        return "waiting pages have no timers"
+    return conditions.phase_type_patience(scenario)
+
+
 def patience_with_phases(scenario: Scenario) -> str | None:
     """Obsolescence timers are of phase type, and not exponential."""
     return patience_not_exponential(scenario) or conditions.phase_type_patience(scenario)

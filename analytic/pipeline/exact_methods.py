@@ -26,6 +26,7 @@ from analytic.indexing_queue.measures import (
     fits_in_memory,
     one_closed_class,
 )
+from analytic.indexing_queue.one_robot import accesses_fit
 from analytic.indexing_queue.unordered_sojourns import one_by_one, pushed_one_by_one
 from analytic.pipeline import conditions as own
 from analytic.pipeline.dropping_and_replacement import (
@@ -36,6 +37,14 @@ from analytic.pipeline.dropping_and_replacement import (
     labels_fit,
     rows_with_labels,
     sojourns_with_labels,
+)
+from analytic.pipeline.marked_copies import (
+    freshness_of_marked,
+    freshness_of_shared_marked,
+    marked_rate,
+    marks_suffice,
+    shared_marked,
+    shared_marks_suffice,
 )
 from analytic.pipeline.patience import (
     counted_slopes,
@@ -219,6 +228,52 @@ METHODS: tuple[Method, ...] = (
             one_fits,
         ),
         freshness_of_one_robot,
+    ),
+    Method(
+        "shared list, timers",
+        "obsolescence rates of a shared periodic list, with phase-type timers",
+        r"r_i=p\,z_i,\qquad(\mu_iI-M_i)z_i=\mu_i\mathbf{e}+(1-\gamma_i)\,\mathbf{b}_i,\qquad "
+        r"\gamma_i=\beta(\mu_iI-S)^{-1}\mathbf{s}",
+        shared_marked,
+        (
+            *_ALONE,
+            page_conditions.periodic_policy,
+            page_conditions.robots_always_work,
+            conditions.poisson_accesses,
+            own.several_robots,
+            page_conditions.working_robots_alike,
+            own.phase_type_timers,
+            conditions.first_come_first_served,
+            *_QUEUE,
+            converged,
+            shared_marks_suffice,
+        ),
+        freshness_of_shared_marked,
+    ),
+    Method(
+        "one robot, timers",
+        "obsolescence rates, one robot with any access times, and phase-type timers",
+        r"\begin{split}"
+        r"r_i&=1-\frac{1-h_i-\pi(\mathbb{E}\,e^{GX}-H_i)\bar w}{\mu_i\,\mathbb{E}X},\qquad "
+        r"h_i=\mathbb{E}\,e^{-\mu_iX},\qquad H_i=\mathbb{E}\,e^{(M_i-\mu_iI)X}\\"
+        r"w_j&=\Delta_j\left(A_i\left(\mu_i\mathbf{e}+(1-\gamma_i)\,\mathbf{b}_i\right)"
+        r"+H_iw_{j+1}\right),\qquad A_i=\mathbb{E}\int_0^Xe^{(M_i-\mu_iI)t}\,dt,\qquad "
+        r"\gamma_i=\beta(\mu_iI-S)^{-1}\mathbf{s}"
+        r"\end{split}",
+        marked_rate,
+        (
+            *_ALONE,
+            conditions.not_switching,
+            page_conditions.independent_accesses,
+            page_conditions.one_robot,
+            own.listed_or_not_markovian,
+            own.phase_type_timers,
+            conditions.first_come_first_served,
+            conditions.phase_type_service,
+            accesses_fit,
+            marks_suffice,
+        ),
+        freshness_of_marked,
     ),
 )
 """Every exact method for the whole path; no scenario is covered by two."""

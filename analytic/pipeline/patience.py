@@ -153,11 +153,11 @@ class OldAndNew:
         if not state.level:
             begun = [
                 (share, state._replace(serving=0, phase=phase))
-                for phase, share in _draws(self.chain.service.start)
+                for phase, share in phases_drawn(self.chain.service.start)
             ]
             waiting = entering - 1
         start = self.chain.patience.start
-        drawn = list(product(_draws(start), repeat=waiting if len(start) > 1 else 0))
+        drawn = list(product(phases_drawn(start), repeat=waiting if len(start) > 1 else 0))
         for share, after in begun:
             for draws in drawn:
                 phases = after.patience + tuple(phase for phase, _ in draws)
@@ -176,11 +176,11 @@ class OldAndNew:
             serving=0 if new_next else 1,
             patience=state.patience[1:],
         )
-        for phase, share in _draws(self.chain.service.start):
+        for phase, share in phases_drawn(self.chain.service.start):
             yield share, picked._replace(phase=phase)
 
 
-def _draws(start: Array) -> list[tuple[int, float]]:
+def phases_drawn(start: Array) -> list[tuple[int, float]]:
     """Phases that a law can begin with, and their probabilities."""
     return [(each, float(start[each])) for each in np.flatnonzero(start).tolist()]
 

@@ -102,34 +102,69 @@ class _Seen:
 
 
 def _seen(queue: DeliveredQueue, mu: float) -> _Seen:
-    apart = matrix_transform(queue.access, queue.generator - mu * np.eye(len(queue.after)))
-    q = mu * mean_time(queue.access)
-    exponent = float(log_transform(queue.access, mu))
+    apart = _apart(queue, mu)
+    until, first = seen_until_access(queue, mu, apart)
     return _Seen(
         missed=np.full(len(queue.after), float(complement(queue.access, mu))),
         apart=apart,
-        until=queue.after @ (queue.reached - apart) / q,
-        first=(float(excess(queue.access, mu)) + float(exc(exponent))) / q,
+        until=until,
+        first=first,
         stale=Delays(queue.chain.service, np.array([mu])).stale(*queue.found)[0],
     ).delivering(queue.heard)
 
 
-def _has_variance(queue: DeliveredQueue) -> bool:
+def _apart(queue: DeliveredQueue, mu: float) -> Array:
+    return matrix_transform(queue.access, queue.generator - mu * np.eye(len(queue.after)))
+
+
+def seen_until_access(
+    queue: DeliveredQueue, mu: float, apart: Array | None = None
+) -> tuple[Array, float]:
+    """What a stationary instant sees of a page until the next access.
+
+    Parameters
+    ----------
+    queue : DeliveredQueue
+    mu : float
+        Change rate.
+    apart : ndarray, optional
+        ``E exp((G - mu) X)``, where it is known.
+
+    Returns
+    -------
+    until : ndarray, shape (states,)
+        Distribution of the queue just before that access, without a change.
+    first : float
+        Probability of a change before.
+    """
+    q = mu * mean_time(queue.access)
+    exponent = float(log_transform(queue.access, mu))
+    without = queue.after @ (queue.reached - (_apart(queue, mu) if apart is None else apart))
+    return without / q, (float(excess(queue.access, mu)) + float(exc(exponent))) / q
+
+
+def has_variance(queue: DeliveredQueue) -> bool:
     """Whether the variance of the access times is finite; else no age has a mean."""
     return math.isfinite(moments(queue.access)[1])
 
 
 def _aged(queue: DeliveredQueue) -> _Seen:
     """The same with times in place of probabilities: the derivatives by mu at 0."""
-    mean, second = moments(queue.access)
-    remaining = second / (2.0 * mean)
+    until, first = aged_until_access(queue)
     return _Seen(
-        missed=np.full(len(queue.after), mean),
+        missed=np.full(len(queue.after), mean_time(queue.access)),
         apart=queue.reached,
-        until=queue.after @ time_weighted_transform(queue.access, queue.generator) / mean,
-        first=remaining,
+        until=until,
+        first=first,
         stale=Delays(queue.chain.service, np.ones(1)).means(*queue.found),
     ).delivering(queue.heard)
+
+
+def aged_until_access(queue: DeliveredQueue) -> tuple[Array, float]:
+    """The queue just before the access after a stationary instant, and the mean time until then."""
+    mean, second = moments(queue.access)
+    until = queue.after @ time_weighted_transform(queue.access, queue.generator) / mean
+    return until, second / (2.0 * mean)
 
 
 def listed_rate(queue: DeliveredQueue, slots: NDArray[np.bool_], change: float) -> float:
@@ -172,7 +207,7 @@ def listed_age(queue: DeliveredQueue, slots: NDArray[np.bool_]) -> float:
     place of probabilities, ``E X² / (2 E X) + p E[X exp(G X)] t / E X`` with the mean t over the
     slots.
     """
-    return _listed(queue, slots, _aged(queue)) if slots.any() and _has_variance(queue) else np.inf
+    return _listed(queue, slots, _aged(queue)) if slots.any() and has_variance(queue) else np.inf
 
 
 def _listed(queue: DeliveredQueue, slots: NDArray[np.bool_], seen: _Seen) -> float:
@@ -243,7 +278,7 @@ def random_age(queue: DeliveredQueue, share: float) -> float:
 
     Parameters are those of `random_slopes`; inf where the probability is 0. As `listed_age`.
     """
-    return _random(queue, share, _aged(queue))[0] if share and _has_variance(queue) else np.inf
+    return _random(queue, share, _aged(queue))[0] if share and has_variance(queue) else np.inf
 
 
 def _random(queue: DeliveredQueue, share: float, seen: _Seen) -> tuple[float, float, float]:
@@ -394,7 +429,7 @@ def _total(
 # --- of a scenario ----------------------------------------------------------------------------
 
 
-def _cycle(scenario: Scenario) -> NDArray[np.intp]:
+def cycle_of(scenario: Scenario) -> NDArray[np.intp]:
     """The pages of a periodic list in their order; empty where each access draws its page."""
     pages = accessed_pages(scenario)
     if isinstance(pages.policy, Periodic):
@@ -407,7 +442,7 @@ def one_fits(scenario: Scenario) -> str | None:
     """The chain at deliveries is small enough."""
     _, phases, _, top = size_of(scenario)
     size = 1 + phases * top
-    slots = max(len(_cycle(scenario)), 1)
+    slots = max(len(cycle_of(scenario)), 1)
     work = accessed_pages(scenario).pages.count * (30 * size**3 + slots * 4 * size**2)
     return None if work <= MOST_WORK else f"its pages need {work:.0e} multiplications, limit 2e10"
 
@@ -416,7 +451,7 @@ def freshness_of_one_robot(scenario: Scenario) -> Freshness:
     """Of pages that one robot follows in a period, or draws."""
     queue = queue_of_one_robot(scenario)
     pages = accessed_pages(scenario)
-    cycle = _cycle(scenario)
+    cycle = cycle_of(scenario)
     if not len(cycle):
         return Freshness(
             rates=lambda: random_slopes(queue, pages.change_rates, pages.shares).rates,
@@ -435,7 +470,7 @@ def freshness_of_one_robot(scenario: Scenario) -> Freshness:
 def shared_fits(scenario: Scenario) -> str | None:
     """The chain of slots, fetching robots and queue is small enough."""
     _, phases, _, top = size_of(scenario)
-    states = len(_cycle(scenario)) * (most_active(scenario) + 1) * (1 + phases * top)
+    states = len(cycle_of(scenario)) * (most_active(scenario) + 1) * (1 + phases * top)
     pages = accessed_pages(scenario).pages.count
     if states > MOST_STATES:
         return f"its chain of slots and robots has {states} states, limit {MOST_STATES}"
@@ -449,7 +484,7 @@ def freshness_on_shared_list(scenario: Scenario) -> Freshness:
     queue = queue_of_pages(scenario)
     rate = 1.0 / page_conditions.time_per_access(scenario)
     robots = most_active(scenario)
-    cycle = _cycle(scenario)
+    cycle = cycle_of(scenario)
     pages = accessed_pages(scenario)
     lists = [fetching(cycle == page, robots) for page in range(pages.pages.count)]
     listed = list(zip(lists, pages.change_rates.tolist(), strict=True))

@@ -34,24 +34,30 @@ _COARSEST = 500
 
 
 class Grids:
-    """The grids of several sources with one number of slots.
+    """The grids of several sources.
 
     Parameters
     ----------
     profiles : sequence of Profile
-    slots : int
+    slots : int or sequence of int
+        One number for all, or one for each source.
     """
 
-    def __init__(self, profiles: Sequence[Profile], slots: int) -> None:
+    def __init__(self, profiles: Sequence[Profile], slots: int | Sequence[int]) -> None:
         self.profiles = profiles
-        self.slots = slots
+        self.slots_of = [slots] * len(profiles) if isinstance(slots, int) else list(slots)
         self._kept: dict[int, Grid] = {}
+
+    @property
+    def slots(self) -> int:
+        """The slots of each, where all have as many."""
+        return self.slots_of[0]
 
     def __getitem__(self, source: int) -> Grid:
         if source in self._kept:
             return self._kept[source]
-        made = grid_of(self.profiles[source], self.slots)
-        if len(self.profiles) * self.slots <= _KEPT_SLOTS:
+        made = grid_of(self.profiles[source], self.slots_of[source])
+        if sum(self.slots_of) <= _KEPT_SLOTS:
             self._kept[source] = made
         return made
 
@@ -129,10 +135,9 @@ class _Search:
         self._sources = range(len(apart))
         whole = [profile.between(0.0, profile.horizon) for profile in grids.profiles]
         self._scales = [float(each.updates * each.importance) for each in whole]
-        one = np.array([0, grids.slots])
         self._fewer = [
-            Point(1, float(each.cost) - discount, one)
-            for each, discount in zip(whole, discounts, strict=True)
+            Point(1, float(each.cost) - discount, np.array([0, slots]))
+            for each, discount, slots in zip(whole, discounts, grids.slots_of, strict=True)
         ]
         self._more: list[Point] | None = None
         self._flat: set[tuple[int, int, int]] = set()

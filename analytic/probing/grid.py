@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.probing.profile import Profile
+from scenarios.arrays import Array
+from scenarios.rates import Rate
 from scenarios.text import counted
 
 if TYPE_CHECKING:
@@ -301,6 +303,35 @@ def grid_error(profile: Profile, slots: int, probes: int) -> tuple[float, bool]:
         return (probes - 1) * steepest * width**2 / 4, True
     largest = float(profile.updates.max() * profile.importance.max())
     return largest * (probes * width**2 / 2 + profile.horizon * width), False
+
+
+def below_on_grid(profile: Profile, slots: int) -> Profile:
+    """Rates that are nowhere above those of a profile, with all breakpoints on the grid.
+
+    In a slot with a breakpoint each rate is the least that it has there. So no schedule costs more
+    than with the rates of the profile.
+
+    Parameters
+    ----------
+    profile : Profile
+    slots : int
+        Of the grid.
+    """
+    if breaks_on_grid(profile, slots):
+        return profile
+    at = profile.edges / profile.horizon * slots
+    at = np.where(np.abs(at - np.round(at)) <= _OFF_GRID * slots, np.round(at), at)
+    edges = np.unique(np.concatenate([np.floor(at), np.ceil(at)]))
+    first = np.searchsorted(at, edges[:-1], "right") - 1
+    after = np.searchsorted(at, edges[1:], "left")
+    ends = np.column_stack([first, after]).ravel()
+    breaks = tuple((edges[:-1] / slots * profile.horizon).tolist())
+
+    def least(rates: Array) -> Rate:
+        values = np.minimum.reduceat(np.append(rates, np.inf), ends)[::2]
+        return Rate(breaks=breaks, values=tuple(values.tolist()), period=profile.horizon)
+
+    return Profile(least(profile.updates), least(profile.importance), profile.horizon)
 
 
 def default_slots(profile: Profile, probes: int, apart: float = 0.0) -> int:

@@ -15,8 +15,15 @@ from analytic.index.optimum import NoOptimumError, Optimum, require
 from analytic.probing.at_once import NoRoomError, Quota, divided_at_once
 from analytic.probing.budget import Division, Grids, divided
 from analytic.probing.formulas import few_cells, given_probes
-from analytic.probing.grid import Path, best_schedule, grid_error, times_of
-from analytic.probing.search import LARGEST_GRID, optimal_probes, rounded_down, searched
+from analytic.probing.grid import (
+    Path,
+    below_on_grid,
+    best_schedule,
+    default_slots,
+    grid_error,
+    times_of,
+)
+from analytic.probing.search import LARGEST_GRID, optimal_probes, rounded_down
 from analytic.probing.sources import (
     WEIGHTS,
     monitor_of,
@@ -114,30 +121,40 @@ class BudgetSearch:
         Notes
         -----
         The best times of a source in continuous time cost at least the best ones on the grid less
-        ``e_k + n_k d_k`` (`grid_error`). Taken off the costs, d_k is a discount on each probe, and
-        the best division at these costs is a bound. A spacing that is not a whole number of slots
-        is rounded down for it.
+        ``(n_k - 1) d_k`` (`grid_error`), with rates `below_on_grid` where breakpoints are not on
+        it. Taken off the costs, d_k is a discount on each probe, and the best division at these
+        costs is a bound. A spacing that is not a whole number of slots is rounded down for it. The
+        grid is the one that is asked for, or that of `default_slots` for each source.
         """
         if self.monitor.asked.at_once is not None:
             return self.division.lower_bound
-        if len(self.split) == 1:
-            (source,), (probes,) = self.monitor.sources, self.split
-            return searched(self.asked, source, probes, self.grids.slots).lower_bound
-        grids = self.grids
+        total = sum(self.split)
+        finer = [
+            default_slots(profile, total, each.spacing)
+            for profile, each in zip(self.grids.profiles, self.monitor.sources, strict=True)
+        ]
+        bounds = [self._bound_on([self.grids.slots] * len(finer))]
+        if sum(finer) <= LARGEST_GRID:
+            bounds.append(self._bound_on(finer))
+        return max(0.0, *bounds)
+
+    def _bound_on(self, slots: Sequence[int]) -> float:
+        """That of a grid for each source."""
+        profiles = list(map(below_on_grid, self.grids.profiles, slots))
+        total = sum(self.split)
         fixed = 0.0
         discounts = []
-        total = sum(self.split)
-        for profile in grids.profiles:
-            none = grid_error(profile, grids.slots, 0)[0]
-            discounts.append(grid_error(profile, grids.slots, 1)[0] - none)
+        for profile, own in zip(profiles, slots, strict=True):
+            discount = grid_error(profile, own, 2)[0]
+            discounts.append(discount)
             whole = profile.between(0.0, profile.horizon)
-            rounding = _ROUNDING * total * float(whole.updates * whole.importance)
-            fixed += none + rounding
+            fixed += _ROUNDING * total * float(whole.updates * whole.importance) - discount
         apart = [
-            rounded_down(each.spacing, each.horizon, grids.slots) for each in self.monitor.sources
+            rounded_down(each.spacing, each.horizon, own)
+            for each, own in zip(self.monitor.sources, slots, strict=True)
         ]
-        free = divided(grids, total, apart, discounts, self.division.price)
-        return max(0.0, free.lower_bound - fixed)
+        grids = Grids(profiles, slots)
+        return divided(grids, total, apart, discounts, self.division.price).lower_bound - fixed
 
 
 def best_budget(scenario: Scenario) -> BudgetSearch:

@@ -8,7 +8,7 @@ otherwise the verdict is *inconclusive* and says how many replications would set
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from analytic.index.formula import Kind, Prediction
-from analytic.transient.answers import OverTime
+from analytic.transient.answers import OverTime, window_from_empty
 from analytic.transient.measures import Columns
 from analytic.transient.start_up import UNKNOWN_START, StartShifts
 from analytic.verdicts.careful_errors import Context, careful_errors, prices_of
@@ -61,6 +61,9 @@ _PARTS = {
 
 ROUNDING = 1e-12
 """Relative differences of this size come from adding in another order."""
+
+_MOSTLY_START = 0.05
+"""Share of a window that remembers the start from which on nothing but the window is compared."""
 
 _SAME = 1e-9
 """Predictions of the same number that differ by less are one prediction of the family."""
@@ -241,6 +244,7 @@ def compare(
     start_shift: Callable[[Prediction, float], float] | None = None,
     single_pages: bool = True,
     without_variance: Mapping[str, Infinite] = MappingProxyType({}),
+    of_window: Collection[tuple[str, Subject]] = (),
 ) -> list[Comparison]:
     """Compare predictions with a simulation.
 
@@ -269,6 +273,8 @@ def compare(
         short for one.
     without_variance : mapping measure -> Infinite
         Measures whose estimates have no variance: no test holds, and they are *not judged*.
+    of_window : collection of (measure, subject)
+        Those of which the window itself is predicted: neither its start nor its ends shift them.
 
     Returns
     -------
@@ -294,7 +300,10 @@ def compare(
         ].covers(prediction.subject)
         in_family = prediction.kind in _JUDGED_KINDS and not lacks_variance
         in_family = in_family and _is_judged(prediction, pages)
-        start = start_shift(prediction, estimate.estimate) if start_shift and in_family else 0.0
+        exactly = (prediction.measure, prediction.subject) in of_window
+        start = 0.0
+        if start_shift and in_family and not exactly:
+            start = start_shift(prediction, estimate.estimate)
         rows.append(
             _Row(
                 prediction,
@@ -307,7 +316,7 @@ def compare(
                 ),
                 floor=_floor(prediction, unit),
                 negligible=negligible * unit,
-                end_effect=estimate.end_effect_bound,
+                end_effect=0.0 if exactly else estimate.end_effect_bound,
                 start=start,
             )
         )
@@ -397,7 +406,8 @@ def check_scenario(
     """Verdicts on the predictions of a scenario, with all that its file says about them.
 
     What must be settled (`judged`), the weights of its pages, its prices, what it calls negligible
-    (`[check]`), and a warm-up too short for the system to forget its start.
+    (`[check]`), and a warm-up too short for the system to forget its start. Without a warm-up what
+    is known of the window from empty stands in the place of the long run.
 
     Parameters
     ----------
@@ -412,7 +422,17 @@ def check_scenario(
     list of Comparison
         As those of `analytic.compare`.
     """
-    rows = list(predictions)
+    window = window_from_empty(scenario)
+    known = {(each.measure, each.subject) for each in window}
+    rows = [each for each in predictions if (each.measure, each.subject) not in known] + window
+    shifts = StartShifts(scenario)
+
+    def shift(prediction: Prediction, estimate: float) -> float:
+        most = shifts.of(prediction, estimate)
+        if window and shifts.share_of(prediction.measure, prediction.subject) > _MOSTLY_START:
+            return max(most, abs(estimate - prediction.value))
+        return most
+
     return compare(
         rows,
         results,
@@ -420,7 +440,8 @@ def check_scenario(
         _weights_of(scenario),
         prices=prices_of(scenario, rows),
         negligible=scenario.check.negligible,
-        start_shift=StartShifts(scenario).of,
+        start_shift=shift,
+        of_window=known,
         single_pages=not only_sums(scenario),
         without_variance=without_variance(scenario),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -12,8 +11,9 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from scipy import stats
 
-from analytic.machinery.arrival_process import delivery_modes, gap_map, gap_order
+from analytic.machinery.arrival_process import delivery_modes, gap_map, gap_order, joint_order
 from analytic.machinery.phase_type import exponential_rate
+from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import mean_time
 from crawlsim.exports import laws
 from scenarios import Scenario, ScenarioError
@@ -215,7 +215,11 @@ def _of_line(target: Target, scenario: Scenario, active: Sequence[int]) -> dict[
     orders = {number: gap_order(fleet.classes[number].gaps) for number in set(active)}
     for number in (number for number, order in orders.items() if order is None):
         _law(target, fleet.classes[number].gaps, _key(fleet, number))  # refuses it
-    if math.prod(orders[number] or 1 for number in active) > _MOST_PHASES:
+    try:
+        few = joint_order(fleet, [len(active)]) <= _MOST_PHASES
+    except NoAnswerError:
+        few = False
+    if not few:
         allowed = f"a program of LINE has at most {_MOST_PHASES} phases of all robots together"
         raise ScenarioError(_key(fleet, active[0]), MISSING, allowed)
     D0, D1 = delivery_modes(fleet, [len(active)])[-1]

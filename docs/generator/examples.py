@@ -92,6 +92,13 @@ CHANGED = {
     "pipeline one robot": (
         "pipeline-light --set robots.available=1 --set robots.access_time.deterministic.value=1.0"
     ),
+    "pipeline one robot, timers": (
+        "pipeline-throwing-away --set robots.available=1 --set buffer.waiting_places=4 "
+        "--set robots.access_time.deterministic.value=1.0"
+    ),
+    "pipeline shared list, timers": (
+        "pipeline-shared-list --set 'buffer.obsolescence={exponential={mean=2.0}}'"
+    ),
     "pipeline dropping and replacement, cost": "pipeline-replacement --set costs.loss=1.0",
     "pipeline no waiting place": "pipeline-one-page --set buffer.waiting_places=0",
     "pipeline copies dropped independently": "pipeline-page-change --set buffer.waiting_places=60",

@@ -109,6 +109,8 @@ PLACES = {
         "dropping and replacement": f"{_INDEXED}dropping-and-replacement",
         "shared list": f"{_INDEXED}a-list-that-robots-share",
         "one robot": f"{_INDEXED}one-robot",
+        "shared list, timers": f"{_INDEXED}a-shared-list-with-timers",
+        "one robot, timers": f"{_INDEXED}one-robot-with-timers",
         "heard accesses": f"{_INDEXED}the-accesses-of-each-page",
         "end-to-end cost": f"{_INDEXED}the-cost-end-to-end",
         "one robot, queue": f"{_OTHERS}one-robot-the-queue",

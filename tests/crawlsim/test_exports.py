@@ -22,6 +22,7 @@ from scenarios import ScenarioError
 
 FALSE_ALARM = 1e-5
 EXPONENTIAL = {"exponential": {"rate": 1.0}}
+ERLANG = {"erlang": {"shape": 2, "mean": 1.5}}
 PHASES = {"phase-type": {"alpha": [0.4, 0.6], "T": [[-2.0, 1.0], [0.0, -1.0]]}}
 RUN = {"horizon": 1500.0, "warmup": 50.0, "replications": 12}
 MAP = SYSTEMS["MAP-M-1-6"]["robots"]["access_time"]
@@ -173,6 +174,12 @@ def test_programs_of_line_hold_the_numbers_of_the_file() -> None:
     assert '{"type": "det", "d": 1.0}, 6)' in crawlsim.export(SYSTEMS["M-D-1-6"], "line")
 
 
+def test_line_gets_the_phases_of_robots_that_are_counted() -> None:
+    """Of two phases each: 29 robots are thirty counts, and not 2^29."""
+    robots = {"access_time": ERLANG, "available": 29}
+    compile(crawlsim.export(TWO_INDEXERS | {"robots": robots}, "line"), "many", "exec")
+
+
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize(
     ("library", "changes", "key"),
@@ -203,7 +210,7 @@ def test_what_no_tool_can_say_is_refused_by_its_key(
         ("line", {"buffer.service": LAWS["lognormal"]}, "buffer.service"),
         ("line", {"buffer.service": LAWS["deterministic"], "buffer.servers": 2}, "buffer.service"),
         ("line", {"robots.access_time": LAWS["uniform"]}, "robots.access_time"),
-        ("line", {"robots.access_time": PHASES, "robots.available": 9}, "robots.access_time"),
+        ("line", {"robots.access_time": ERLANG, "robots.available": 30}, "robots.access_time"),
         ("line", {"buffer.when_full": "push-out"}, "buffer.when_full"),
         ("ciw", {"buffer.when_full": "push-out"}, "buffer.when_full"),
         ("ciw", {"buffer.service": {"pareto": {"mean": 1.0, "shape": 3.0}}}, "buffer.service"),

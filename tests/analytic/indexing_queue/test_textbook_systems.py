@@ -277,6 +277,29 @@ def test_five_servers_without_places() -> None:
     assert found["mean_in_system", None] == pytest.approx(3.203733, abs=5e-7)
 
 
+def test_quantiles_without_waiting_are_those_of_the_service() -> None:
+    """Of phases as by the chain; of constants, and of a law with a known inverse."""
+    two = {"hyperexponential": {"probabilities": [0.9, 0.1], "rates": [1.8, 0.2]}}
+    asked = {"sojourn_quantiles": [0.02, 0.5, 0.95]}
+    access = {"exponential": {"rate": 2.0}}
+    values: dict[tuple[str, Any], list[float]] = {}
+    for row in predict(system(access, 3, 0, service=two, **asked))[0]:
+        values.setdefault((row.measure, row.subject), []).append(row.value)
+    names = [key for key in values if key[0] == "sojourn_quantile"]
+    assert len(names) == 9
+    for name in names:
+        assert len(values[name]) == 2
+        assert values[name][0] == pytest.approx(values[name][1], rel=1e-10)
+    uniform = exact(system(access, 3, 0, service=UNIFORM, **asked))
+    assert uniform["sojourn_quantile", "served 0.95"] == pytest.approx(0.575, rel=1e-12)
+    lost = uniform["loss_probability", None]
+    among_all = 0.1 + 0.5 * (0.95 - lost) / (1.0 - lost)
+    assert uniform["sojourn_quantile", "all 0.95"] == pytest.approx(among_all, rel=1e-12)
+    assert uniform["sojourn_quantile", "all 0.02"] == 0.0
+    constant = exact(system(access, 3, 0, service=CONSTANT, **asked))
+    assert constant["sojourn_quantile", "accepted 0.5"] == pytest.approx(0.35, rel=1e-14)
+
+
 # --- quantiles out of order ---------------------------------------------------------------------
 
 
