@@ -302,6 +302,8 @@ def _refusals(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
         yield "buffer.obsolescence", "page-change", _OF_PAGES
     if queue.classes is not None:
         yield "buffer.discipline", "priority", "tells pages apart; as many are lost with fifo"
+    if queue.retrial is not None:
+        yield "buffer.retrial", MISSING, "keeps pages in orbit when a path is taken back"
     if isinstance(queue.service, PageSize):
         yield "buffer.service.page-size", scenario.name, _OF_PAGES
     if robots.host_spacing is not None:
