@@ -577,8 +577,10 @@ def rows_of(
     mean = rates["waiting"] + rates["served"] * moment(chain.service, 1)
     robots = rates["robots"], list[float]()
     yield from all_rows(KnownLevels(empty, mean), robots, rates, scenario.prices, sojourns)
-    yield "idle_indexers", None, 1 - rates["busy"] / chain.servers
-    if rates["batches"] > 0 and present(scenario.model.queue).batch is not None:
+    queue = conditions.buffer_of(scenario)
+    if queue.servers_named or queue.gathers is not None:
+        yield "idle_indexers", None, 1 - rates["busy"] / chain.servers
+    if rates["batches"] > 0 and queue.batch is not None:
         yield "mean_batch", None, rates["served"] / rates["batches"]
     if chain.rests is not None:
         yield "resume_rate", None, rates["resumed"]

@@ -181,6 +181,7 @@ def copy_of(item: Any, load: Any) -> None:
     """The copy of a page, from one record to another."""
     item.page = load.page
     item.number = load.number
+    item.delivered = load.delivered
     item.stale_from = load.stale_from
 
 

@@ -118,6 +118,7 @@ _ROBOT = np.dtype(
 _ITEM = np.dtype(
     [
         ("entered", np.float64),
+        ("delivered", np.float64),
         ("stale_from", np.float64),
         ("page", np.int64),
         ("number", np.int64),
