@@ -180,7 +180,7 @@ def after_rest(doing: int, waiting: int, enough: int, goes_away: bool, sets_up: 
     Notes
     -----
     Exhaustive service, multiple vacations, the N-policy; docs/theory/indexing-queue.md,
-    "Vacations".
+    "Vacations and retrials".
     """
     if doing in (SETTING_UP, AT_WORK):
         if waiting > 0:

@@ -2,7 +2,7 @@
 
 The chain is that of `analytic.indexing_queue.batches` with one page at a time: its states also say
 what the indexer does, and how many pages are in orbit. Vacations and set-ups are of phase type;
-docs/theory/indexing-queue.md, "Vacations" and "Retrials".
+docs/theory/indexing-queue.md, "Vacations and retrials".
 """
 
 from __future__ import annotations
