@@ -239,12 +239,14 @@ class BatchChain:
     def entries(self, state: BatchState) -> Iterator[_Event]:
         """Pages that come, or come back, and changes of the phase of the deliveries."""
         yield from self.deliveries(state)
-        if self.retrials is not None and state.orbit:
-            taken = state.waiting + len(state.jobs) * self.most
-            if accepted_pages(taken, 1, self.capacity, self.admission):
-                filled = state._replace(waiting=state.waiting + 1, orbit=state.orbit - 1)
-                rate = state.orbit * self.retrials.rate
-                yield from self._then_taken(rate, (0, 1, 0), filled)
+        if self.retrials is not None and state.orbit and self._entering(state, 1):
+            filled = state._replace(waiting=state.waiting + 1, orbit=state.orbit - 1)
+            yield from self._then_taken(state.orbit * self.retrials.rate, (0, 1, 0), filled)
+
+    def _entering(self, state: BatchState, pages: int) -> int:
+        """Pages of a delivery that find room."""
+        taken = state.waiting + len(state.jobs) * self.most
+        return accepted_pages(taken, pages, self.capacity, self.admission)
 
     def progress(self, state: BatchState) -> Iterator[_Event]:
         """What the servers do: services that end, and rests."""
@@ -275,9 +277,8 @@ class BatchChain:
 
     def deliveries(self, state: BatchState) -> Iterator[_Event]:
         """Pages that come, and changes of the phase of the deliveries."""
-        taken = state.waiting + len(state.jobs) * self.most
         for delivered, arrivals, rate in self._rates(self.robots_at(state.level), state.arrivals):
-            entering = accepted_pages(taken, delivered, self.capacity, self.admission)
+            entering = self._entering(state, delivered)
             room = self.retrials.most - state.orbit if self.retrials else 0
             kept = min(delivered - entering, room)
             filled = state._replace(
