@@ -719,7 +719,9 @@ def _queue(buffer: Buffer, classes: PageClasses | None) -> Queue:
         servers_named="servers" in buffer.model_fields_set,
         batch=None if buffer.batches is None else _batch(buffer.batches),
         classes=classes,
-        retrial=None if buffer.retrial is None else Retrial(buffer.retrial.rate, buffer.retrial.most),
+        retrial=None
+        if buffer.retrial is None
+        else Retrial(buffer.retrial.rate, buffer.retrial.most),
         rest=_rest(buffer),
     )
 

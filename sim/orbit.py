@@ -39,6 +39,7 @@ class Orbit:
         self._alarms: list[Alarm] = []
         self._loads: list[Load] = []
         self._free: list[int] = []
+        self._since = 0.0
         self.end_warmup(0.0)
 
     @property

@@ -42,6 +42,7 @@ class RestingBuffer(BatchBuffer):
     def __init__(self, rests: RestRules, *others: Any) -> None:
         self._rests = rests
         self._doing = rules.IDLE
+        self._doing_since = 0.0
         super().__init__(*others)
 
     def _take_batches(self, now: float) -> None:

@@ -727,8 +727,8 @@ class Tally:
         That of each class, where robots of classes are switched one at a time.
     switched_on : int or None
         Robots switched on, where that is counted.
-    buffer, batches, orbit, rests, page_classes, pages, ages, frontier, clients, servers, probing, sources
-    page_set
+    buffer, batches, orbit, rests, page_classes, pages, ages, frontier, clients, servers, probing
+    sources, page_set
         The parts that the scenario has, else None.
     sojourns : TimesTally or None
         By fate, where there is a buffer.
@@ -772,9 +772,7 @@ class Tally:
 
     def check(self, horizon: float, robots: int) -> None:
         """Raise `ConservationError` unless all parts add up; `robots` is the number available."""
-        if self.buffer is not None:
-            returned = self.orbit.left - self.orbit.joined if self.orbit else 0
-            self.buffer.check(self.window, horizon, returned)
+        self._check_buffer(horizon)
         whole = self.orbit, self.rests, self.pages, self.ages, self.clients, self.servers
         for part in (*whole, self.probing, self.sources, self.page_set):
             if part is not None:
@@ -799,6 +797,11 @@ class Tally:
             self.laws.check(self.buffer)
         if self.course is not None:
             self.course.check(robots, self.buffer is not None and self.pages is not None)
+
+    def _check_buffer(self, horizon: float) -> None:
+        if self.buffer is not None:
+            from_orbit = self.orbit.left - self.orbit.joined if self.orbit else 0
+            self.buffer.check(self.window, horizon, from_orbit)
 
     def _check_times(self) -> None:
         """Raise `ConservationError` unless times were counted of what was counted itself."""

@@ -560,9 +560,7 @@ def sojourns_of_batches(scenario: Scenario) -> Iterator[Row]:
     return rows_of(scenario, solved, list(sojourn_moments_of_batches(solved)))
 
 
-def rows_of(
-    scenario: Scenario, solved: SolvedBatches, sojourns: list[Row] | None
-) -> Iterator[Row]:
+def rows_of(scenario: Scenario, solved: SolvedBatches, sojourns: list[Row] | None) -> Iterator[Row]:
     """All measures of a solution but those of single pages, with sojourn times by class if known.
 
     Parameters
@@ -574,7 +572,9 @@ def rows_of(
     """
     rates = batch_rates(solved)
     chain = solved.chain
-    empty = sum(p for state, p in solved.probabilities.items() if not state.waiting + len(state.jobs))
+    empty = sum(
+        p for state, p in solved.probabilities.items() if not state.waiting + len(state.jobs)
+    )
     mean = rates["waiting"] + rates["served"] * moment(chain.service, 1)
     robots = rates["robots"], list[float]()
     yield from all_rows(KnownLevels(empty, mean), robots, rates, scenario.prices, sojourns)

@@ -254,9 +254,7 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
 
 def _orbit(scenario: Scenario, queue: Queue) -> Orbit:
     given = present(queue.retrial)
-    return new_orbit(
-        row_of(queue, "retrial"), given.most, largest_batch(scenario.robots), _ITEM
-    )
+    return new_orbit(row_of(queue, "retrial"), given.most, largest_batch(scenario.robots), _ITEM)
 
 
 def _classes(scenario: Scenario, slots: int) -> PageClasses | None:

@@ -159,8 +159,7 @@ def happen(
     elif rank == rules.DELIVERY:
         arrive(world, world.frontier, change, delivery, service, now)
     elif rank == rules.RETRIAL:
-        if comes_back(world, world.buffer.orbit, service, now):
-            follow_state(world, world.frontier, delivery, now)
+        try_again(world, delivery, service, now)
     elif rank == rules.FALLS_DUE:
         find_due(world, world.frontier, now)
     elif rank == rules.SIGNAL:
@@ -252,6 +251,13 @@ def send(world: World, signals: Signals, index: int, now: float) -> None:
     else:
         page.next_false = now + gap * page.mean_false
     set_alarm(signals.alarms, index, min(page.next_change, page.next_false))
+
+
+@inner
+def try_again(world: World, delivery: Any, service: Any, now: float) -> None:
+    """A page in orbit tries again; if it has entered the robots hear of the level."""
+    if comes_back(world, world.buffer.orbit, service, now):
+        follow_state(world, world.frontier, delivery, now)
 
 
 @inner

@@ -1,4 +1,4 @@
-"""The orbit of a retrial queue as arrays, as `sim.orbit`: pages that join it, leave it, and room."""
+"""The orbit of a retrial queue as arrays, as `sim.orbit`: who joins it and leaves it, and room."""
 
 from __future__ import annotations
 

@@ -147,9 +147,7 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
         run["buffer"] = _of_buffer(totals.parts["buffer"], window, scenario)
         if "batches" in run:
             _of_batches(run["buffer"], totals.parts["batches"], scenario)
-        if "orbit" in run:
-            run["orbit"].delivered = run["buffer"].delivered
-            run["orbit"].blocked = run["orbit"].joined + totals.parts["buffer"]["refused"]
+        _of_orbit(run, totals.parts)
     if "page_classes" in run:
         run["page_classes"] = _of_page_classes(totals.parts["page_classes"])
     for part in run.keys() & {"pages", "ages"}:
@@ -298,6 +296,13 @@ def _of_batches(buffer: SimpleNamespace, part: Part, scenario: Scenario) -> None
     buffer.idle_shares = 1.0 - part["busy_time"] / (queue.servers * buffer.window)
     if queue.batch is not None:
         buffer.mean_batches = buffer.served / part["ended"]
+
+
+def _of_orbit(run: dict[str, SimpleNamespace], parts: Mapping[str, Part]) -> None:
+    """Which pages came back of those delivered, where some do."""
+    if "orbit" in run:
+        run["orbit"].delivered = parts["buffer"]["delivered"]
+        run["orbit"].blocked = parts["orbit"]["joined"] + parts["buffer"]["refused"]
 
 
 def _of_page_classes(part: Part) -> SimpleNamespace:

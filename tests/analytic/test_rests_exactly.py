@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from systems import EVERY_KIND, queue
 
 import analytic
 from analytic.machinery.phase_type import as_phase_type, moment
+from analytic.transient.queue_start import queue_forgetting
 from scenarios import Scenario, ScenarioError, library_names, load, scenario_from
 from scenarios.activation import Optimal
 from scenarios.model import present
@@ -222,8 +222,8 @@ class Naive:
             if pages or after != state[5]
         ]
 
-    def joined(self, state: Any, pages: int, came: int, orbit: int, phase: int) -> Any:
-        """A state with some more pages, of which some enter, and an orbit and a phase."""
+    def joined(self, state: Any, came: int, orbit: int, phase: int) -> Any:
+        """A state with some pages more, and another orbit and phase."""
         servers, doing, ahead, behind, _, _ = state
         if behind is None:
             return (servers, doing, ahead + came, None, orbit, phase)
@@ -232,18 +232,18 @@ class Naive:
     def orbit_after(self, state: Any, refused: int) -> int:
         return int(min(state[4] + refused, self.most)) if self.most else 0
 
-    def moves(self, state: Any) -> Any:
+    def moves(self, state: Any) -> Any:  # noqa: C901  # all that may happen, in one place
         servers, doing, ahead, behind, orbit, phase = state
         for pages, after, rate in self.rates(state):
             come = self.entering(state, pages)
             kept = self.orbit_after(state, pages - come)
-            for share, settled in self.settled(self.joined(state, pages, come, kept, after)):
+            for share, settled in self.settled(self.joined(state, come, kept, after)):
                 yield rate * share, settled
         if orbit and self.entering(state, 1):
-            for share, settled in self.settled(self.joined(state, 1, 1, orbit - 1, phase)):
+            for share, settled in self.settled(self.joined(state, 1, orbit - 1, phase)):
                 yield orbit * self.retry * share, settled
         rest = (ahead, behind, orbit, phase)
-        alpha, T = self.service
+        T = self.service[1]
         exits = -T.sum(axis=1)
         for place, job in enumerate(servers):
             if job is None:
@@ -253,7 +253,10 @@ class Naive:
                 yield exits[job] * share, settled
             for other in range(len(T)):
                 if other != job:
-                    yield T[job, other], ((*servers[:place], other, *servers[place + 1 :]), doing, *rest)
+                    yield (
+                        T[job, other],
+                        ((*servers[:place], other, *servers[place + 1 :]), doing, *rest),
+                    )
         if doing[0] in ("away", "up"):
             T = (self.vacation if doing[0] == "away" else self.set_up)[1]
             for other in range(len(T)):
@@ -286,7 +289,7 @@ class Naive:
                 Q[row, index[after]] += rate
         return index, Q, out
 
-    def measures(self) -> dict[Any, float]:
+    def measures(self) -> dict[Any, float]:  # noqa: C901  # one sum after the other
         idle = ((None,) * self.servers, ("there",), 0, None, 0)
         starts = [s for p in range(len(self.D[1][0])) for _, s in self.settled((*idle, p))]
         index, Q, _ = self.explored(starts)
@@ -439,3 +442,104 @@ def test_random_systems_against_a_naive_chain(seed: int) -> None:
     found = analytic.exact_values(scenario)
     expected = naive.measures()
     assert {key: found[key][0] for key in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+# --- what they do not cover ---------------------------------------------------------------------
+
+
+def at_rest(scenario: Scenario) -> Scenario | None:
+    """The same with an indexer that rests; with several, with pages that come back."""
+    buffer = present(scenario.buffer)
+    several = buffer.servers > 1
+    changes = {"buffer.retrial": {"rate": 0.5}} if several else {"buffer.vacation.resume_at": 1}
+    try:
+        return scenario.with_(changes)
+    except ScenarioError:  # services by the page, rules by phase, push-out
+        return None
+
+
+SYSTEMS = {
+    name: system
+    for name, one in {**EVERY_KIND, **{name: load(name) for name in library_names()}}.items()
+    if one.buffer is not None
+    and one.buffer.batch is None
+    and one.model.queue is not None
+    and one.model.queue.rest is None
+    and not one.interventions
+    and one.model.frontier is None
+    and not isinstance(one.activation, Optimal)
+    and (system := at_rest(one)) is not None
+}
+
+
+@pytest.mark.by_day(every=4)
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_no_formula_of_an_indexer_that_never_rests_answers(name: str) -> None:
+    scenario = analytic.resolve(SYSTEMS[name])
+    predictions, others = analytic.predict(scenario)
+    of_one = {each.measure for each in predictions if each.source != OF_RESTS}
+    assert of_one <= OF_THE_ROBOTS
+    told = ("the indexer may rest while pages wait", "pages that find no room come back")
+    assert any(reason.startswith(told) for each in others for reason in each.reasons)
+    for law in analytic.exact_laws(scenario):
+        assert law.reason.startswith(told)
+
+
+def test_rests_that_change_nothing_are_the_queue_of_always() -> None:
+    """Back at the first page, at once: the chain of several servers says the same."""
+    changes = {"buffer.obsolescence": {"exponential": {"rate": 0.3}}, "buffer.waiting_places": 4}
+    plain = queue(changes | {"buffer.sojourn_quantiles": [0.1, 0.9], "costs.response": 1.0})
+    found = analytic.exact_values(plain.with_("buffer.vacation.resume_at", 1))
+    expected = analytic.exact_values(plain.with_("buffer.servers", 1))
+    same = {key: found[key][0] for key in expected if key in found}
+    assert same == pytest.approx({key: expected[key][0] for key in same}, rel=1e-9, abs=1e-12)
+    assert {"sojourn_quantile", "control_cost", "idle_indexers"} <= {name for name, _ in same}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"buffer.vacation.time": {"deterministic": {"value": 1.0}}}, "vacations are not of phase"),
+        (
+            {"buffer.set_up": {"uniform": {"low": 0.0, "high": 1.0}}},
+            "set-ups are not of phase type",
+        ),
+        ({"buffer.obsolescence": {"erlang": {"shape": 2, "mean": 1.0}}}, "timers are not exp"),
+        ({"activation": {"switching": {"targets": [3] * 6}}}, "switched on one at a time"),
+        ({"buffer.waiting_places": 70_000}, "its chain has 210006 states, limit 60000"),
+        ({"buffer.retrial": {"rate": 1.0, "most": 9_000}}, "states, limit 60000"),
+        (
+            {"buffer.vacation": None, "buffer.retrial": {"rate": 1.0}},
+            "its orbit grows without bound: a full buffer takes fewer than come",
+        ),
+    ],
+)
+def test_what_is_simulated_only_says_why(changes: dict[str, Any], reason: str) -> None:
+    plain = {
+        "activation": {"static": 3},
+        "buffer.waiting_places": 4,
+        "buffer.service": {"exponential": {"mean": 9.0}},
+        "buffer.obsolescence": "never",
+        "buffer.vacation": {"time": {"exponential": {"mean": 1.0}}, "resume_at": 2},
+    }
+    predictions, others = analytic.predict(queue(plain | changes))
+    assert not any(each.source == OF_RESTS for each in predictions)
+    of_rests = [why for each in others if each.source == OF_RESTS for why in each.reasons]
+    assert any(reason in why for why in of_rests), of_rests
+
+
+def test_robots_that_stop_before_enough_pages_wait_leave_it_asleep() -> None:
+    """Two pages wait for a third that never comes."""
+    changes = {"activation": {"levels": [3, 3, *[0] * 5]}, "buffer.obsolescence": "never"}
+    stuck = queue(changes | {"buffer.waiting_places": 5, "buffer.vacation": {"resume_at": 3}})
+    found = analytic.exact_values(stuck)
+    assert found["level_probability", 2][0] == pytest.approx(1.0)
+    assert found["throughput", None][0] == 0.0
+
+
+def test_a_queue_at_rest_forgets_its_start_as_its_chain_does() -> None:
+    found = queue_forgetting(load("sleeping-indexer"))
+    assert found is not None
+    assert 5.0 < found.time < 100.0
+    unknown = load("sleeping-indexer").with_("buffer.set_up", {"deterministic": {"value": 2.0}})
+    assert queue_forgetting(unknown) is None
