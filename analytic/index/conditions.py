@@ -104,12 +104,11 @@ def has_buffer_with_rests(scenario: Scenario) -> str | None:
 
 def never_at_rest(scenario: Scenario) -> str | None:
     """A free server takes what waits, and a page that finds no room is lost."""
-    buffer = present(scenario.buffer)
-    if buffer.retrial is not None:
+    queue = buffer_of(scenario)
+    if queue.retrial is not None:
         return "pages that find no room come back (buffer.retrial)"
-    if buffer.resting is None:
-        return None
-    return f"the indexer may rest while pages wait (buffer.{buffer.resting})"
+    rests = "the indexer may rest while pages wait (buffer.vacation, buffer.set_up)"
+    return None if queue.rest is None else rests
 
 
 def _in_batches(scenario: Scenario) -> str | None:
