@@ -312,7 +312,7 @@ def _refusals(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
         ("buffer", "retrial", queue.retrial),
     ):
         if part is not None:
-            yield f"{section}.{key}", key, "goes on where it was when a path is taken back"
+            yield f"{section}.{key}", MISSING, "goes on where it was when a path is taken back"
     if scenario.interventions:
         yield (
             "interventions",
