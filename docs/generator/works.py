@@ -116,13 +116,13 @@ WORKS = {
         "M. Villén-Altamirano, J. Villén-Altamirano, RESTART: a method for accelerating rare event "
         "simulations. In: Queueing, Performance and Control in ATM, ITC-13, North-Holland (1991)."
     ),
-    "Woodruff 1952": (
-        "R. S. Woodruff, Confidence intervals for medians and other position measures. JASA 47 "
-        "(1952)."
-    ),
     "Welch 1964": (
         "P. D. Welch, On a generalized M/G/1 queuing process in which the first customer of each "
         "busy period receives exceptional service. Operations Research 12 (1964)."
+    ),
+    "Woodruff 1952": (
+        "R. S. Woodruff, Confidence intervals for medians and other position measures. JASA 47 "
+        "(1952)."
     ),
     "Yadin and Naor 1963": (
         "M. Yadin, P. Naor, Queueing systems with a removable service station. Operational "
