@@ -657,7 +657,7 @@ class CourseTally(_Arrays):
     stale: NDArray[np.bool_]
     deliveries: NDArray[np.integer[Any]]
 
-    def check(self, robots: int, by_page: bool) -> None:
+    def check(self, robots: int, by_page: bool, comes_back: bool = False) -> None:
         """Raise `ConservationError` unless pages add up over each interval.
 
         Parameters
@@ -666,12 +666,15 @@ class CourseTally(_Arrays):
             Number available.
         by_page : bool
             Whether what a page delivers goes into the buffer, which counts it too.
+        comes_back : bool
+            Whether pages may be in orbit, of which there are never fewer than none.
         """
         counts = self.counts
         went = counts[:, rules.LOST : rules.QUERIES].sum(axis=1)
         change = np.diff(self.level, prepend=0)
         require(bool(np.all(counts >= 0)), "a count of an interval is negative")
-        broken = np.flatnonzero(counts[:, rules.DELIVERED] - went != change)
+        outside = counts[:, rules.DELIVERED] - went - change
+        broken = np.flatnonzero(np.cumsum(outside) < 0 if comes_back else outside)
         require(not broken.size, f"pages do not add up in the intervals {broken[:5].tolist()}")
         for working in (self.active, self.busy):
             require(bool(np.all(working <= robots)), "more active robots than there are")
@@ -796,7 +799,8 @@ class Tally:
         if self.buffer is not None and self.laws is not None:
             self.laws.check(self.buffer)
         if self.course is not None:
-            self.course.check(robots, self.buffer is not None and self.pages is not None)
+            by_page = self.buffer is not None and self.pages is not None
+            self.course.check(robots, by_page, self.orbit is not None)
 
     def _check_buffer(self, horizon: float) -> None:
         if self.buffer is not None:

@@ -128,6 +128,16 @@ def test_pages_come_back_until_there_is_room(simulate: Any, most: int | None) ->
     assert most is None or orbit.inside_at_end <= most
 
 
+@pytest.mark.thorough
+def test_pages_in_orbit_are_not_in_the_system_of_a_course(simulate: Any) -> None:
+    slow = {"buffer.service": {"deterministic": {"value": 3.0}}, "buffer.waiting_places": 0}
+    tally = simulate({**slow, "run.horizon": 400.0, "run.observe": 10.0})
+    assert tally.course.level.max() == 1
+    counts = tally.course.counts.sum(axis=0)
+    outside = counts[rules.DELIVERED] - counts[rules.INDEXED] - tally.course.level[-1]
+    assert outside == tally.orbit.inside_at_end > 200
+
+
 def test_a_page_comes_back_at_the_rate_of_the_file() -> None:
     """One page at a time in orbit, before an indexer that is free at once: 1 / rate on average."""
     changes = {
