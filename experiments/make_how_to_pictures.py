@@ -63,6 +63,7 @@ WITHOUT = {
     "precision": "how long a run must be",
     "rare-losses": "one probability",
     "sitemaps-worth": "two shares of a host",
+    "sleeping-indexer": "four numbers in a table of a sweep",
     "throughput": "that of the bottleneck shows it",
     "time-to-index": "two quantiles",
     "two-designs": "--figure draws it",

@@ -146,6 +146,9 @@ def _told_apart(
         if buffer.batches is not None:
             allowed = "must be one list: a server that waits for a batch has no service phase"
             raise refused(allowed, key=key, value=given)
+        if (resting := buffer.resting) is not None:
+            allowed = f"must be one list: with buffer.{resting} pages wait without a service phase"
+            raise refused(allowed, key=key, value=given)
         seen = seen_phases(buffer.service)
         outer.append((1 if seen is None else len(seen.alpha), "phase of the service"))
     return outer

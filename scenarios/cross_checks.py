@@ -424,6 +424,8 @@ def _free_fits(scenario: System) -> None:
         raise refused(f"goes with one server, not with {buffer.servers}", key=key)
     if buffer.batches is not None:
         raise refused("goes with one page at a time, not with buffer.batch", key=key)
+    if (resting := buffer.resting) is not None:
+        raise refused(f"does not go with buffer.{resting}", key=key)
     if not all(_is_exponential(gap_law(time)) for time, _ in access_times(robots)):
         allowed = "needs exponential access times, or robots.deliveries, which have phases"
         raise refused(allowed, key=key)

@@ -192,6 +192,28 @@ _ALL = (
         buffer=lambda b: b.mean_batches,
     ),
     _row(
+        "resume_rate",
+        "times per unit time that an indexer comes back to work that was idle or away",
+        unit="1/time",
+        rests=lambda r: r.resumed / r.window,
+    ),
+    _row(
+        "set_up_share",
+        "fraction of time that the indexer sets up",
+        rests=lambda r: r.set_up_time / r.window,
+    ),
+    _row(
+        "blocking_probability",
+        "share of the pages that find no room when they are delivered, and come back or are lost",
+        orbit=lambda o: o.blocked / o.delivered,
+    ),
+    _row(
+        "mean_in_orbit",
+        "time average of the pages in orbit, which found no room and try again",
+        unit="pages",
+        orbit=lambda o: o.time / o.window,
+    ),
+    _row(
         "mean_in_system",
         "time average of the pages in the system",
         unit="pages",

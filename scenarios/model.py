@@ -38,6 +38,7 @@ from scenarios.sections import (
     Times,
 )
 from scenarios.sections import Batch as BatchSection
+from scenarios.sections import Vacation as VacationSection
 from scenarios.timeline import Timeline
 
 Part = TypeVar("Part")
@@ -138,6 +139,41 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Retrial:
+    """Pages that find no room go into orbit, and come back.
+
+    Attributes
+    ----------
+    rate : float
+        At which each of them tries again.
+    most : int or None
+        Pages in orbit; None: any number.
+    """
+
+    rate: float
+    most: int | None
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The indexer rests when it finds no page, though pages come meanwhile.
+
+    Attributes
+    ----------
+    vacation : Distribution or None
+        How long it is away, again and again until enough pages wait; None: it stays, idle.
+    resume_at : int
+        So many are enough.
+    set_up : Distribution or None
+        How long it then takes to get ready; None: no time.
+    """
+
+    vacation: Distribution | None
+    resume_at: int
+    set_up: Distribution | None
+
+
+@dataclass(frozen=True)
 class PageClasses:
     """Classes of pages that the queue tells apart, the first of which is served first.
 
@@ -173,6 +209,10 @@ class Queue:
         None: a server takes one page at a time.
     classes : PageClasses or None
         None: pages of all classes are served alike.
+    retrial : Retrial or None
+        None: a page that finds no room is lost.
+    rest : Rest or None
+        None: a server without a page takes the next one that comes at once.
     """
 
     servers: int
@@ -185,6 +225,13 @@ class Queue:
     servers_named: bool = False
     batch: Batch | None = None
     classes: PageClasses | None = None
+    retrial: Retrial | None = None
+    rest: Rest | None = None
+
+    @property
+    def gathers(self) -> Batch | None:
+        """What a server takes that begins with no page as it comes; None: it does so if free."""
+        return Batch(1, 1, math.inf, None) if self.rest is not None else self.batch
 
     @property
     def capacity(self) -> int:
@@ -682,7 +729,18 @@ def _queue(buffer: Buffer, classes: PageClasses | None) -> Queue:
         servers_named="servers" in buffer.model_fields_set,
         batch=None if buffer.batches is None else _batch(buffer.batches),
         classes=classes,
+        retrial=None
+        if buffer.retrial is None
+        else Retrial(buffer.retrial.rate, buffer.retrial.most),
+        rest=_rest(buffer),
     )
+
+
+def _rest(buffer: Buffer) -> Rest | None:
+    if buffer.resting is None:
+        return None
+    vacation = buffer.vacation or VacationSection(resume_at=1)
+    return Rest(vacation.time, vacation.resume_at, buffer.set_up)
 
 
 def _batch(given: BatchSection) -> Batch:

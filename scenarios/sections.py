@@ -322,6 +322,26 @@ class Batch(Section):
         return self
 
 
+class Retrial(Section):
+    """How often a page that found no room tries again, and how many may do so at a time."""
+
+    rate: Positive
+    most: PagesAtOnce | None = None
+
+
+class Vacation(Section):
+    """For how long an indexer is away that finds no page, and how many pages bring it back."""
+
+    time: Annotated[Distribution, OneKey(OTHER_NAMES, "exponential")] | None = None
+    resume_at: PagesAtOnce = 1
+
+    @model_validator(mode="after")
+    def _valid(self) -> Vacation:
+        if not self.model_fields_set:
+            raise refused("must have the key time, resume_at or both")
+        return self
+
+
 class Buffer(Section):
     """The indexing engine: its servers and the waiting places that they share."""
 
@@ -335,6 +355,16 @@ class Buffer(Section):
     replace_older_copy: Annotated[bool, Field(strict=True)] = False
     sojourn_quantiles: Shares = ()
     batch: Annotated[PagesAtOnce | Batch, ByType()] | None = None
+    retrial: Retrial | None = None
+    vacation: Vacation | None = None
+    set_up: Annotated[Distribution, OneKey(OTHER_NAMES, "exponential")] | None = None
+
+    @property
+    def resting(self) -> str | None:
+        """The key by which the indexer may be idle, away or setting up while pages wait."""
+        if self.vacation is not None:
+            return "vacation"
+        return None if self.set_up is None else "set_up"
 
     @property
     def batches(self) -> Batch | None:
@@ -371,6 +401,31 @@ class Buffer(Section):
             allowed = 'does not go with discipline = "priority": the oldest page need not be next'
             raise refused(allowed, key="batch.wait", value=batch.wait)
 
+    def _check_retrial(self) -> None:
+        """Pages in orbit push nobody out and are alike: of no class, and never replaced."""
+        allowed = "does not go with retrial"
+        if self.when_full != "lose-new":
+            raise refused('must be "lose-new" with retrial', key="when_full", value=self.when_full)
+        if self.replace_older_copy:
+            raise refused(allowed, key="replace_older_copy", value=True)
+        if self.obsolescence == "page-change":
+            raise refused(allowed, key="obsolescence", value="page-change")
+        if self.discipline == "priority":
+            raise refused(allowed, key="discipline", value="priority")
+
+    def _check_rests(self, key: str) -> None:
+        """One indexer that takes one page at a time, for a time of a law."""
+        if self.servers > 1:
+            raise refused(f"goes with one server, not with {self.servers}", key=key)
+        if self.batches is not None:
+            raise refused("goes with one page at a time, not with batch", key=key)
+        if isinstance(self.service, PageSize):
+            raise refused(f"does not go with {key}", key="service.page-size")
+        resume_at = self.vacation.resume_at if self.vacation else 1
+        if resume_at > self.capacity:
+            allowed = f"must be at most waiting_places + 1 ({self.capacity})"
+            raise refused(allowed, key="vacation.resume_at", value=resume_at)
+
     def _check_priority(self) -> None:
         by_class = self.discipline == "priority"
         if by_class and self.when_full == "push-out":
@@ -384,6 +439,10 @@ class Buffer(Section):
         if self.batches is not None:
             self._check_batches(self.batches)
         self._check_priority()
+        if self.retrial is not None:
+            self._check_retrial()
+        if (resting := self.resting) is not None:
+            self._check_rests(resting)
         if self.admission == "partial":
             return self
         if self.when_full != "lose-new":

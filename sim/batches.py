@@ -81,6 +81,12 @@ class BatchBuffer(Buffer):
         super()._expire(now, item)
         self._take_batches(now)
 
+    def _comes_back(self, now: float, load: Load) -> bool:
+        has_entered = super()._comes_back(now, load)
+        if has_entered:
+            self._take_batches(now)
+        return has_entered
+
     def _take_batches(self, now: float) -> None:
         watching = _NOBODY
         fixed = self._rules

@@ -11,6 +11,7 @@ from sim import rules
 from sim.clock import Alarm, Clock
 from sim.event_log import LogEvent
 from sim.law_counter import LawCounter
+from sim.orbit import Orbit
 from sim.page_classes import ClassLine, Item, PageClasses
 from sim.pages import Load, Pages
 from sim.sojourn_times import TimeCounter
@@ -66,6 +67,8 @@ class Buffer:
         Counts sojourn times, cycle times and levels at arrivals.
     classes : PageClasses, optional
         Says of which class pages are, where that matters.
+    orbit : Orbit, optional
+        Of pages that find no room, and come back.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class Buffer:
         log_event: LogEvent | None = None,
         laws: LawCounter | None = None,
         classes: PageClasses | None = None,
+        orbit: Orbit | None = None,
     ) -> None:
         self._clock = clock
         self._fixed = fixed
@@ -83,6 +87,9 @@ class Buffer:
         self._log_event = log_event
         self._laws = laws
         self._classes = classes
+        self._orbit = orbit
+        if orbit:
+            orbit.comes_back = self._comes_back
         self._service_end = fixed.service
         self._draw_obsolescence = fixed.obsolescence
         self.level_changed: Callable[[float], None] | None = None
@@ -149,7 +156,18 @@ class Buffer:
         """Servers at which new pages start at once."""
         return self._fixed.servers - self.level
 
-    def _enter(self, now: float, loads: Sequence[Load], robot: int | None) -> None:
+    def _comes_back(self, now: float, load: Load) -> bool:
+        """A page in orbit tries again; whether it has entered."""
+        fixed = self._fixed
+        taken = self._places_taken()
+        if not rules.admitted(1, taken, fixed.capacity, fixed.admission):
+            return False
+        self._enter(now, (load,), None, "retrial")
+        return True
+
+    def _enter(
+        self, now: float, loads: Sequence[Load], robot: int | None, event: str = "delivery"
+    ) -> None:
         if self._laws and self.level == 0:
             self._laws.count_cycle(now)
         free = self._free_servers()
@@ -164,7 +182,7 @@ class Buffer:
             else:
                 self._wait(now, number, load, group)
             if self._log_event:
-                self._log_event(now, "delivery", robot, _shown(number, load))
+                self._log_event(now, event, robot, _shown(number, load))
         if self.level_changed:
             self.level_changed(now)
 
@@ -173,6 +191,11 @@ class Buffer:
         number = self._entered
         group = self._class_of(load)
         victim = self._pushed_out_by(group)
+        if victim is None and self._orbit and self._orbit.has_room:
+            self._orbit.join(now, load)
+            if self._log_event:
+                self._log_event(now, "orbit", robot, None if load is None else load.page)
+            return
         if victim is None:
             self._refused += 1
             if self._classes:

@@ -31,6 +31,8 @@ class EventLog:
     With [pages], "change" is a change of a page of the web, also one that nobody notices because
     another change came first. With [clients], "fresh-answer" and "stale-answer" are queries.
 
+    Where pages come back, "orbit" is one that finds no room, and "retrial" one that does then.
+
     With signals that robots hear, "signal" is one that is heard, of a change or of none.
 
     With a host spacing, "access" is the start of an access by a robot to a page; "failure" is the

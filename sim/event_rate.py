@@ -130,6 +130,7 @@ def _paces(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]
         yield ("clients", "query_rate"), queries, _progress(scenario, "query_factor")
     if scenario.model.hearing is not None:
         yield ("pages", "signals"), _signals(scenario), horizon
+    yield from _rests(scenario)
     if traffic is not None:
         yield ("servers", "arrivals"), _draws(traffic.gaps), horizon
     yield from _births(scenario)
@@ -154,6 +155,15 @@ def _falling_due(scenario: Scenario, access: Gaps) -> float:
 def _signals(scenario: Scenario) -> float:
     """Signals per unit time, of pages that have some."""
     return float(present(scenario.model.pages).signals.heard.sum())
+
+
+def _rests(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:
+    """The same of an indexer that is away, and of a page in orbit."""
+    queue, horizon = scenario.model.queue, scenario.run.horizon
+    if queue is not None and queue.rest is not None and queue.rest.vacation is not None:
+        yield ("buffer", "vacation"), _draws(queue.rest.vacation), horizon
+    if queue is not None and queue.retrial is not None:
+        yield ("buffer", "retrial"), queue.retrial.rate, horizon
 
 
 def _births(scenario: Scenario) -> Iterator[tuple[tuple[str, str], float, float]]:

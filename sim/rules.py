@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 # Ranks of events at the same time; within a rank the index decides (robot, place in the queue).
-PAGE_CHANGE, SERVICE, OBSOLESCENCE, DELIVERY, FALLS_DUE, UPDATE, SIGNAL = range(7)
-QUERY, WARMUP, OBSERVATION, CHANGE, HORIZON = range(7, 12)
+PAGE_CHANGE, SERVICE, OBSOLESCENCE, DELIVERY, RETRIAL, FALLS_DUE, UPDATE, SIGNAL = range(8)
+QUERY, WARMUP, OBSERVATION, CHANGE, HORIZON = range(8, 13)
 INDICES = 2**52
 
 # Admission of a batch that does not fit.
@@ -27,6 +27,9 @@ PARTIAL, REJECT, COMPLETE = range(3)
 
 # Which waiting page is served next.
 OLDEST_FIRST, NEWEST_FIRST, BY_CLASS = range(3)
+
+# What an indexer does that rests when it finds no page.
+IDLE, AWAY, SETTING_UP, AT_WORK = range(4)
 
 # Which of the due pages is accessed next.
 FIRST_DUE, MOST_OVERDUE, PRIORITY = range(3)
@@ -160,6 +163,37 @@ def batch_size(waiting: int, most: int, least: int, is_overdue: bool) -> int:
     if waiting >= least or is_overdue:
         return min(waiting, most)
     return 0
+
+
+def after_rest(doing: int, waiting: int, enough: int, goes_away: bool, sets_up: bool) -> int:
+    """What an indexer does whose service, set-up or vacation has ended, or that is idle.
+
+    Parameters
+    ----------
+    doing : int
+        `IDLE`, `AWAY`, `SETTING_UP` or `AT_WORK`.
+    waiting, enough : int
+        Pages that wait, and how many bring it back.
+    goes_away, sets_up : bool
+        Whether it has vacations, and takes a time to get ready.
+
+    Notes
+    -----
+    Exhaustive service, multiple vacations, the N-policy; docs/theory/indexing-queue.md,
+    "Vacations and retrials".
+    """
+    if doing in (SETTING_UP, AT_WORK):
+        if waiting > 0:
+            return AT_WORK
+        return AWAY if goes_away else IDLE
+    if waiting >= enough:
+        return SETTING_UP if sets_up else AT_WORK
+    return doing
+
+
+def resumes(before: int, after: int) -> bool:
+    """Whether an indexer that was idle or away begins to set up, or to work."""
+    return before <= AWAY < after
 
 
 def threshold_robots(level: int, robots: Sequence[int], at: Sequence[int]) -> int:

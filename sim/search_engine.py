@@ -13,8 +13,8 @@ from scenarios.deliveries import modes_of
 from scenarios.fleet import class_of_each
 from scenarios.interventions import FACTORS
 from scenarios.law_points import LawPoints
-from scenarios.laws import Distribution
-from scenarios.model import Batch, Queue, present
+from scenarios.laws import Distribution, Exponential
+from scenarios.model import Batch, Queue, Rest, present
 from scenarios.page_data import PageData, host_spacings, page_service_times
 from scenarios.page_groups import only_sums
 from scenarios.sections import PageSize
@@ -62,9 +62,11 @@ from sim.failures import Failures
 from sim.frontier import Frontier
 from sim.host_spacing import HostSpacing
 from sim.law_counter import LawCounter
+from sim.orbit import Orbit
 from sim.page_classes import PageClasses
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
 from sim.pages import DirectIndex, Load, PageChanges, Pages
+from sim.rests import RestingBuffer, RestRules
 from sim.robots import (
     AccessEnd,
     ChosenRobots,
@@ -122,7 +124,7 @@ class SearchEngine:
         self._signals = self._all_signals()
         self._pages, self._laws = self._all_pages(), self._law_counter(points)
         self._changes = self._all_changes()
-        self._classes = self._classes_of_pages()
+        self._classes, self._orbit = self._classes_of_pages(), self._pages_in_orbit()
         self._buffer = self._target()
         self._robots = self._fleet()
         self._clients = self._all_clients()
@@ -205,6 +207,8 @@ class SearchEngine:
             self._course.end_warmup()
         self._robots.end_warmup(alarm.time)
         self._buffer.end_warmup(alarm.time)
+        if self._orbit:
+            self._orbit.end_warmup(alarm.time)
         if self._pages:
             self._pages.end_warmup(alarm.time)
         if self._clients:
@@ -222,6 +226,8 @@ class SearchEngine:
             switched_on=self._robots.switched_on,
             buffer=queue,
             batches=self._buffer.batches(now) if isinstance(self._buffer, BatchBuffer) else None,
+            orbit=self._orbit.tally(now) if self._orbit else None,
+            rests=self._buffer.rests(now) if isinstance(self._buffer, RestingBuffer) else None,
             page_classes=self._classes.tally() if self._classes else None,
             pages=self._pages.tally(now) if self._pages else None,
             ages=self._pages.ages(now) if self._pages and queue else None,
@@ -323,11 +329,30 @@ class SearchEngine:
         queue = self._scenario.model.queue
         if queue is None:
             return DirectIndex(present(self._pages), self._log_event)
-        others = self._pages, self._log_event, self._laws, self._classes
+        others = self._pages, self._log_event, self._laws, self._classes, self._orbit
         given = self.clock, self._buffer_rules(queue), *others
-        if queue.batch is None:
+        if queue.gathers is None:
             return Buffer(*given)
-        return BatchBuffer(self._batch_rules(queue, queue.batch), *given)
+        batches = self._batch_rules(queue, queue.gathers)
+        if queue.rest is None:
+            return BatchBuffer(batches, *given)
+        return RestingBuffer(self._rest_rules(queue.rest), batches, *given)
+
+    def _pages_in_orbit(self) -> Orbit | None:
+        """Where pages are that found no room; None: such pages are lost."""
+        queue = self._scenario.model.queue
+        if queue is None or queue.retrial is None:
+            return None
+        law = Exponential(rate=queue.retrial.rate)
+        return Orbit(self.clock, queue.retrial.most, sampler(law, self._stream("retrial")))
+
+    def _rest_rules(self, rest: Rest) -> RestRules:
+        vacation, set_up = rest.vacation, None
+        if rest.set_up is not None:
+            draw = sampler(rest.set_up, self._stream("set-up"))
+            set_up = _drawn_end(self._ends["service_speed"], draw)
+        away = None if vacation is None else sampler(vacation, self._stream("vacation"))
+        return RestRules(rest.resume_at, away, set_up)
 
     def _classes_of_pages(self) -> PageClasses | None:
         """Which pages are indexed before others; None: which they are does not matter."""

@@ -306,9 +306,13 @@ def _refusals(scenario: Scenario) -> Iterator[tuple[str, Any, str]]:
         yield "buffer.service.page-size", scenario.name, _OF_PAGES
     if robots.host_spacing is not None:
         yield "robots.host_spacing", robots.host_spacing, _OF_PAGES
-    for key, part in (("environment", robots.environment), ("access_time", _with_phase(scenario))):
+    for section, key, part in (
+        ("robots", "environment", robots.environment),
+        ("robots", "access_time", _with_phase(scenario)),
+        ("buffer", "retrial", queue.retrial),
+    ):
         if part is not None:
-            yield f"robots.{key}", key, "goes on where it was when a path is taken back"
+            yield f"{section}.{key}", MISSING, "goes on where it was when a path is taken back"
     if scenario.interventions:
         yield (
             "interventions",

@@ -28,6 +28,9 @@ SOURCES = {
     "page of a batch": 20,
     "start-up": 21,
     "class": 22,
+    "retrial": 23,
+    "vacation": 24,
+    "set-up": 25,
 }
 """Fixed numbers of the sources; never renumbered, since results depend on them."""
 

@@ -70,7 +70,7 @@ class BufferTally:
         """Time integral of the pages in the system."""
         return math.fsum(level * time for level, time in enumerate(self.level_time))
 
-    def check(self, window: float, horizon: float) -> None:
+    def check(self, window: float, horizon: float, from_orbit: int = 0) -> None:
         """Raise `ConservationError` unless pages, time and sojourns add up.
 
         Parameters
@@ -79,12 +79,14 @@ class BufferTally:
             Length of the window.
         horizon : float
             Time of its end, which sets the size of the rounding errors.
+        from_orbit : int
+            Pages that came back from orbit, less those that joined it.
         """
-        came = self.inside_at_start + self.delivered
+        came = self.inside_at_start + self.delivered + from_orbit
         went = self.inside_at_end + self.refused + sum(self.ended)
         require(came == went, f"{came} pages came, {went} are accounted for")
         total = math.fsum(self.level_time)
-        changes = 2 + self.delivered + sum(self.ended)
+        changes = 2 + self.delivered + abs(from_orbit) + sum(self.ended)
         rounding = changes * horizon * ROUNDING
         require(min(self.level_time) >= 0, "a level has negative time")
         require(
@@ -128,6 +130,55 @@ class BatchesTally:
         require(self.ended <= served, f"{self.ended} batches with {served} pages")
         most = time_in_system * (1 + RELATIVE)
         require(0 <= self.busy_time <= most, "servers were busy without pages")
+
+
+@dataclass(frozen=True, slots=True)
+class OrbitTally:
+    """Pages in orbit over the window, where those that find no room come back.
+
+    Attributes
+    ----------
+    joined, left : int
+        Pages that found no room, and of those in orbit the ones that entered.
+    time : float
+        Time integral of the pages in orbit.
+    inside_at_start, inside_at_end : int
+        Pages in orbit at the two ends of the window.
+    """
+
+    joined: int
+    left: int
+    time: float
+    inside_at_start: int
+    inside_at_end: int
+
+    def check(self, window: float, horizon: float) -> None:  # noqa: ARG002  # same call for all parts
+        """Raise `ConservationError` unless the pages in orbit add up."""
+        inside = self.inside_at_start + self.joined - self.left
+        require(inside == self.inside_at_end >= 0, f"{inside} pages in orbit are not there")
+        most = (self.inside_at_start + self.joined) * window * (1 + RELATIVE)
+        require(0 <= self.time <= most, "pages were in orbit longer than the window")
+
+
+@dataclass(frozen=True, slots=True)
+class RestsTally:
+    """What an indexer did over the window that rests when it finds no page.
+
+    Attributes
+    ----------
+    resumed : int
+        How often it came back, idle or away before.
+    set_up_time : float
+        For how long it was setting up.
+    """
+
+    resumed: int
+    set_up_time: float
+
+    def check(self, window: float, horizon: float) -> None:  # noqa: ARG002  # same call for all parts
+        """Raise `ConservationError` unless it set up for a part of the window."""
+        most = window * (1 + RELATIVE)
+        require(0 <= self.set_up_time <= most, "the indexer set up longer than the window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -606,7 +657,7 @@ class CourseTally(_Arrays):
     stale: NDArray[np.bool_]
     deliveries: NDArray[np.integer[Any]]
 
-    def check(self, robots: int, by_page: bool) -> None:
+    def check(self, robots: int, by_page: bool, comes_back: bool = False) -> None:
         """Raise `ConservationError` unless pages add up over each interval.
 
         Parameters
@@ -615,12 +666,15 @@ class CourseTally(_Arrays):
             Number available.
         by_page : bool
             Whether what a page delivers goes into the buffer, which counts it too.
+        comes_back : bool
+            Whether pages may be in orbit, of which there are never fewer than none.
         """
         counts = self.counts
         went = counts[:, rules.LOST : rules.QUERIES].sum(axis=1)
         change = np.diff(self.level, prepend=0)
         require(bool(np.all(counts >= 0)), "a count of an interval is negative")
-        broken = np.flatnonzero(counts[:, rules.DELIVERED] - went != change)
+        outside = counts[:, rules.DELIVERED] - went - change
+        broken = np.flatnonzero(np.cumsum(outside) < 0 if comes_back else outside)
         require(not broken.size, f"pages do not add up in the intervals {broken[:5].tolist()}")
         for working in (self.active, self.busy):
             require(bool(np.all(working <= robots)), "more active robots than there are")
@@ -676,8 +730,8 @@ class Tally:
         That of each class, where robots of classes are switched one at a time.
     switched_on : int or None
         Robots switched on, where that is counted.
-    buffer, batches, page_classes, pages, ages, frontier, clients, servers, probing, sources
-    page_set
+    buffer, batches, orbit, rests, page_classes, pages, ages, frontier, clients, servers, probing
+    sources, page_set
         The parts that the scenario has, else None.
     sojourns : TimesTally or None
         By fate, where there is a buffer.
@@ -701,6 +755,8 @@ class Tally:
     switched_on: int | None = None
     buffer: BufferTally | None = None
     batches: BatchesTally | None = None
+    orbit: OrbitTally | None = None
+    rests: RestsTally | None = None
     page_classes: PageClassesTally | None = None
     pages: PagesTally | None = None
     ages: AgesTally | None = None
@@ -719,7 +775,8 @@ class Tally:
 
     def check(self, horizon: float, robots: int) -> None:
         """Raise `ConservationError` unless all parts add up; `robots` is the number available."""
-        whole = self.buffer, self.pages, self.ages, self.clients, self.servers
+        self._check_buffer(horizon)
+        whole = self.orbit, self.rests, self.pages, self.ages, self.clients, self.servers
         for part in (*whole, self.probing, self.sources, self.page_set):
             if part is not None:
                 part.check(self.window, horizon)
@@ -742,7 +799,13 @@ class Tally:
         if self.buffer is not None and self.laws is not None:
             self.laws.check(self.buffer)
         if self.course is not None:
-            self.course.check(robots, self.buffer is not None and self.pages is not None)
+            by_page = self.buffer is not None and self.pages is not None
+            self.course.check(robots, by_page, self.orbit is not None)
+
+    def _check_buffer(self, horizon: float) -> None:
+        if self.buffer is not None:
+            from_orbit = self.orbit.left - self.orbit.joined if self.orbit else 0
+            self.buffer.check(self.window, horizon, from_orbit)
 
     def _check_times(self) -> None:
         """Raise `ConservationError` unless times were counted of what was counted itself."""

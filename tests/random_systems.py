@@ -22,6 +22,7 @@ __all__ = [
     "page_sets",
     "prioritised",
     "probed_sources",
+    "resting",
     "search_engines",
     "server_farms",
 ]
@@ -329,6 +330,35 @@ def prioritised(draw: Any, systems: Any) -> Tables:
     assume("deliveries" in robots)
     robots["deliveries"] = {**robots["deliveries"], "shares": draw(shares)}
     return tables
+
+
+@st.composite
+def resting(draw: Any, systems: Any, *, besides: bool = True) -> Tables:
+    """Such a system whose indexer rests and whose pages come back; `besides`: or only one of both.
+
+    By class nothing comes back.
+    """
+    tables = draw(systems)
+    assume("buffer" in tables and "free" not in tables.get("activation", {}))
+    buffer = {**tables["buffer"]}
+    kinds = [("rest", "orbit"), ("rest",), ("orbit",)] if besides else [("rest", "orbit")]
+    kind = draw(st.sampled_from(kinds))
+    assume("rest" not in kind or buffer.get("servers", 1) == 1)
+    if "orbit" in kind:
+        assume(buffer["discipline"] != "priority")
+        buffer |= {"when_full": "lose-new", "replace_older_copy": False}
+        if buffer["obsolescence"] == "page-change":
+            buffer["obsolescence"] = "never"
+        buffer["retrial"] = {"rate": draw(st.sampled_from([0.3, 2.0]))}
+        buffer["retrial"] |= draw(st.sampled_from([{}, {"most": 1}, {"most": 3}]))
+    if "rest" in kind:
+        if "page-size" in buffer["service"]:
+            buffer["service"] = draw(laws)
+        resume_at = draw(st.integers(1, buffer["waiting_places"] + 1))
+        buffer["vacation"] = {"resume_at": resume_at}
+        buffer["vacation"] |= draw(st.just({}) | laws.map(lambda law: {"time": law}))
+        buffer |= draw(st.just({}) | laws.map(lambda law: {"set_up": law}))
+    return {**tables, "buffer": buffer}
 
 
 quarters = st.integers(0, 120).map(lambda n: n / 2) | st.sampled_from([0.3, 20.001])

@@ -81,7 +81,7 @@ def has_buffer(scenario: Scenario) -> str | None:
     has_both = scenario.buffer is not None and scenario.robots is not None
     if not has_both:
         return "there is no [buffer]"
-    return all_of(never_resting(scenario), _in_batches(scenario))
+    return all_of(never_resting(scenario), _in_batches(scenario), never_at_rest(scenario))
 
 
 @premise
@@ -90,7 +90,25 @@ def has_buffer_of_batches(scenario: Scenario) -> str | None:
     if scenario.buffer is None or scenario.robots is None:
         return "there is no [buffer]"
     one_by_one = None if _in_batches(scenario) else "servers take one page at a time"
-    return all_of(never_resting(scenario), one_by_one)
+    return all_of(never_resting(scenario), one_by_one, never_at_rest(scenario))
+
+
+@premise
+def has_buffer_with_rests(scenario: Scenario) -> str | None:
+    """Robots, which never rest, deliver to an indexer that rests, or pages come back."""
+    if scenario.buffer is None or scenario.robots is None:
+        return "there is no [buffer]"
+    never = None if never_at_rest(scenario) else "the indexer never rests, and no page comes back"
+    return all_of(never_resting(scenario), _in_batches(scenario), never)
+
+
+def never_at_rest(scenario: Scenario) -> str | None:
+    """A free server takes what waits, and a page that finds no room is lost."""
+    queue = buffer_of(scenario)
+    if queue.retrial is not None:
+        return "pages that find no room come back (buffer.retrial)"
+    rests = "the indexer may rest while pages wait (buffer.vacation, buffer.set_up)"
+    return None if queue.rest is None else rests
 
 
 def _in_batches(scenario: Scenario) -> str | None:
@@ -428,6 +446,11 @@ def phase_type_service(scenario: Scenario) -> str | None:
     return reason or _not_of_phase_type("service times", service_law(scenario), given)
 
 
+def not_of_phase_type(what: str, law: Distribution | None) -> str | None:
+    """Why there is no phase-type form of a law, if there is a law."""
+    return None if law is None else _not_of_phase_type(what, law, law.key)
+
+
 def _not_of_phase_type(what: str, law: Distribution, given: str) -> str | None:
     """Why there is no phase-type form of a law to reckon with; `given` is its key in the file."""
     count = phase_count(law)
@@ -467,8 +490,7 @@ def exponential_patience_or_none(scenario: Scenario) -> str | None:
 
 def phase_type_patience(scenario: Scenario) -> str | None:
     """Obsolescence timers, if any, are of phase type."""
-    law = timer_of(scenario)
-    return None if law is None else _not_of_phase_type("obsolescence timers", law, law.key)
+    return not_of_phase_type("obsolescence timers", timer_of(scenario))
 
 
 def memoryless_or_ordered(scenario: Scenario) -> str | None:

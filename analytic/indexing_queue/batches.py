@@ -3,6 +3,9 @@
 A state says how many pages wait, the phase of the deliveries, and for each busy server the size of
 its batch and the phase of its service; servers are alike. Obsolescence timers are exponential.
 The bulk service rule is that of neuts1967, as derived in docs/theory/indexing-queue.md, "Batches".
+
+The same chain is that of an indexer that rests while pages wait, and of pages that come back where
+they found no room: `analytic.indexing_queue.rests`.
 """
 
 from __future__ import annotations
@@ -54,13 +57,53 @@ Jobs = tuple[tuple[int, int], ...]
 
 _ONWARD, _TAKEN, _OBSOLETE = range(3)
 
+AT_WORK, IDLE, AWAY, SETTING_UP = range(4)
+
+
+class Doing(NamedTuple):
+    """What an indexer does that may rest, and the phase of its vacation or set-up."""
+
+    what: int
+    phase: int = 0
+
+
+class Rests(NamedTuple):
+    """When a single indexer, which finds no page, rests.
+
+    Attributes
+    ----------
+    vacation : PhaseLaw or None
+        How long it is away, again and again until enough pages wait; None: it is idle until then.
+    resume_at : int
+        So many are enough.
+    set_up : PhaseLaw or None
+        How long it then sets up; None: no time.
+    """
+
+    vacation: PhaseLaw | None
+    resume_at: int
+    set_up: PhaseLaw | None
+
+    def law(self, what: int) -> PhaseLaw | None:
+        """That of what goes on."""
+        return {AWAY: self.vacation, SETTING_UP: self.set_up}.get(what)
+
+
+class Retrials(NamedTuple):
+    """Pages that find no room try again at a rate each, so many of them at most."""
+
+    rate: float
+    most: int
+
 
 class BatchState(NamedTuple):
-    """Pages that wait, the phase of the deliveries, and what the servers do."""
+    """Pages that wait, the phase of the deliveries, what the servers do, and pages in orbit."""
 
     waiting: int
     arrivals: int
     jobs: Jobs
+    doing: Doing = Doing(AT_WORK)
+    orbit: int = 0
 
     @property
     def level(self) -> int:
@@ -76,11 +119,12 @@ class FollowedPage(NamedTuple):
 
 
 class _Event(NamedTuple):
-    """A rate, the pages that come, enter and are taken then, and the state afterwards."""
+    """A rate, the pages that come, enter, are lost and are taken then, and the state afterwards."""
 
     rate: float
     delivered: int
     entering: int
+    lost: int
     taken: int
     after: BatchState
 
@@ -123,6 +167,10 @@ class BatchChain:
     is_sized : bool
         Whether a state says how large each batch is; else all sizes are 0, and so are the pages
         in service for the levels: that will do where robots do not follow the level.
+    rests : Rests or None
+        Of the only server, which takes one page at a time; None: it never rests.
+    retrials : Retrials or None
+        None: pages that find no room are lost.
     """
 
     modes: Array
@@ -135,6 +183,8 @@ class BatchChain:
     admission: str
     obsolescence: float
     is_sized: bool = True
+    rests: Rests | None = None
+    retrials: Retrials | None = None
 
     def begun(self, waiting: int, jobs: Jobs) -> tuple[int, list[tuple[float, Jobs]]]:
         """What free servers take of the pages that wait: how many, and the jobs afterwards."""
@@ -154,29 +204,88 @@ class BatchChain:
             ]
         return taken, after
 
+    def settled(self, state: BatchState) -> list[tuple[float, int, BatchState]]:
+        """What free servers then do: probabilities, pages that are taken, and states."""
+        if self.rests is not None:
+            return self._decided(self.rests, state)
+        return self._at_work(state)
+
+    def _at_work(self, state: BatchState) -> list[tuple[float, int, BatchState]]:
+        taken, after = self.begun(state.waiting, state.jobs)
+        left = state._replace(waiting=state.waiting - taken)
+        return [(share, taken, left._replace(jobs=jobs)) for share, jobs in after]
+
+    def _decided(self, rests: Rests, state: BatchState) -> list[tuple[float, int, BatchState]]:
+        """The same of an indexer that rests; a service, a vacation or a set-up goes on."""
+        if state.jobs or state.doing.what in (AWAY, SETTING_UP):
+            return [(1.0, 0, state)]
+        if state.doing.what == IDLE:
+            return self._back(rests, state)
+        return self._at_work(state) if state.waiting else _begun(state, AWAY, IDLE, rests.vacation)
+
+    def _back(self, rests: Rests, state: BatchState) -> list[tuple[float, int, BatchState]]:
+        """What an indexer does that is idle, or comes back from a vacation."""
+        if state.waiting < rests.resume_at:
+            return _begun(state, AWAY, IDLE, rests.vacation)
+        if rests.set_up is None:
+            return self._at_work(state._replace(doing=Doing(AT_WORK)))
+        return _begun(state, SETTING_UP, AT_WORK, rests.set_up)
+
     def events(self, state: BatchState) -> Iterator[_Event]:
         """All that may happen in a state but that a page becomes obsolete."""
+        yield from self.entries(state)
+        yield from self.progress(state)
+
+    def entries(self, state: BatchState) -> Iterator[_Event]:
+        """Pages that come, or come back, and changes of the phase of the deliveries."""
         yield from self.deliveries(state)
+        if self.retrials is not None and state.orbit and self._entering(state, 1):
+            filled = state._replace(waiting=state.waiting + 1, orbit=state.orbit - 1)
+            yield from self._then_taken(state.orbit * self.retrials.rate, (0, 1, 0), filled)
+
+    def _entering(self, state: BatchState, pages: int) -> int:
+        """Pages of a delivery that find room."""
+        taken = state.waiting + len(state.jobs) * self.most
+        return accepted_pages(taken, pages, self.capacity, self.admission)
+
+    def progress(self, state: BatchState) -> Iterator[_Event]:
+        """What the servers do: services that end, and rests."""
         yield from self.services(state)
+        law = self.rests.law(state.doing.what) if self.rests else None
+        if law is None or self.rests is None:
+            return
+        what, phase = state.doing
+        for other, rate in enumerate(law.generator[phase].tolist()):
+            if other != phase and rate > 0:
+                yield _Event(rate, 0, 0, 0, 0, state._replace(doing=Doing(what, other)))
+        there = state._replace(doing=Doing(AT_WORK))
+        found = self._back(self.rests, state) if what == AWAY else self._decided(self.rests, there)
+        for share, taken, after in found:
+            if after != state:  # away again
+                yield _Event(float(law.exit_rates[phase]) * share, 0, 0, 0, taken, after)
 
     def services(self, state: BatchState) -> Iterator[_Event]:
         """Services that end, and changes of their phases."""
         exits = self.service.exit_rates.tolist()
         for place, (size, phase) in enumerate(state.jobs):
             others = (*state.jobs[:place], *state.jobs[place + 1 :])
-            yield from self._then_taken(exits[phase], 0, 0, state._replace(jobs=others))
+            yield from self._then_taken(exits[phase], (0, 0, 0), state._replace(jobs=others))
             for other, rate in enumerate(self.service.generator[phase].tolist()):
                 if other != phase and rate > 0:
                     jobs = tuple(sorted((*others, (size, other))))
-                    yield _Event(rate, 0, 0, 0, state._replace(jobs=jobs))
+                    yield _Event(rate, 0, 0, 0, 0, state._replace(jobs=jobs))
 
     def deliveries(self, state: BatchState) -> Iterator[_Event]:
         """Pages that come, and changes of the phase of the deliveries."""
-        taken = state.waiting + len(state.jobs) * self.most
         for delivered, arrivals, rate in self._rates(self.robots_at(state.level), state.arrivals):
-            entering = accepted_pages(taken, delivered, self.capacity, self.admission)
-            filled = state._replace(waiting=state.waiting + entering, arrivals=arrivals)
-            yield from self._then_taken(rate, delivered, entering, filled)
+            entering = self._entering(state, delivered)
+            room = self.retrials.most - state.orbit if self.retrials else 0
+            kept = min(delivered - entering, room)
+            filled = state._replace(
+                waiting=state.waiting + entering, arrivals=arrivals, orbit=state.orbit + kept
+            )
+            pages = delivered, entering, delivered - entering - kept
+            yield from self._then_taken(rate, pages, filled)
 
     @cached_property
     def _rates(self) -> Callable[[int, int], list[tuple[int, int, float]]]:
@@ -192,12 +301,10 @@ class BatchChain:
         return rates
 
     def _then_taken(
-        self, rate: float, delivered: int, entering: int, state: BatchState
+        self, rate: float, pages: tuple[int, int, int], state: BatchState
     ) -> Iterator[_Event]:
-        taken, after = self.begun(state.waiting, state.jobs)
-        for share, jobs in after:
-            left = state._replace(waiting=state.waiting - taken, jobs=jobs)
-            yield _Event(rate * share, delivered, entering, taken, left)
+        for share, taken, after in self.settled(state):
+            yield _Event(rate * share, *pages, taken, after)
 
     def moves(self, state: BatchState) -> Iterator[Move]:
         """All moves from a state."""
@@ -206,6 +313,19 @@ class BatchChain:
         if state.waiting:
             gone = state._replace(waiting=state.waiting - 1)
             yield Move(state.waiting * self.obsolescence, gone)
+
+
+def _begun(
+    state: BatchState, what: int, otherwise: int, law: PhaseLaw | None
+) -> list[tuple[float, int, BatchState]]:
+    """States in which something begins that takes a time of a law; without one: otherwise."""
+    if law is None:
+        return [(1.0, 0, state._replace(doing=Doing(otherwise)))]
+    return [
+        (share, 0, state._replace(doing=Doing(what, phase)))
+        for phase, share in enumerate(law.start.tolist())
+        if share > 0
+    ]
 
 
 class SolvedBatches(NamedTuple):
@@ -226,7 +346,11 @@ def solve_batches(chain: BatchChain) -> SolvedBatches:
     ValueError
         If there are several closed classes.
     """
-    start = [BatchState(0, phase, ()) for phase in range(chain.modes.shape[2])]
+    start = [
+        after
+        for phase in range(chain.modes.shape[2])
+        for _, _, after in chain.settled(BatchState(0, phase, ()))
+    ]
     explored = explore(start, chain.moves)
     found = np.maximum(explored.stationary(), 0.0).tolist()
     return SolvedBatches(chain, explored.rates[0], dict(zip(explored.states, found, strict=True)))
@@ -236,20 +360,28 @@ def batch_rates(solved: SolvedBatches) -> dict[str, float]:
     """Pages per unit time that are delivered, lost, obsolete and served, and batches that end.
 
     In the long run as many are served as are taken. Also the mean numbers of "waiting" pages, of
-    servers with a batch, "busy", and of active "robots".
+    servers with a batch, "busy", of pages in "orbit" and of active "robots", the share of time of
+    "set_ups", pages that find no room per unit time, "blocked", and how often an indexer that rests
+    has "resumed".
     """
     chain = solved.chain
     exits = chain.service.exit_rates.tolist()
     names = "delivered", "lost", "obsolete", "served", "batches", "waiting", "busy", "robots"
-    rates = dict.fromkeys(names, 0.0)
+    rates = dict.fromkeys((*names, "orbit", "set_ups", "blocked", "resumed"), 0.0)
     for state, share in solved.probabilities.items():
         rates["waiting"] += share * state.waiting
+        rates["orbit"] += share * state.orbit
+        rates["set_ups"] += share * (state.doing.what == SETTING_UP)
+        rested = state.doing.what in (IDLE, AWAY)
         rates["busy"] += share * len(state.jobs)
         rates["robots"] += share * chain.robots_at(state.level)
         rates["batches"] += share * sum(exits[phase] for _, phase in state.jobs)
         for event in chain.events(state):
             rates["delivered"] += share * event.rate * event.delivered
-            rates["lost"] += share * event.rate * (event.delivered - event.entering)
+            rates["lost"] += share * event.rate * event.lost
+            rates["blocked"] += share * event.rate * max(event.delivered - event.entering, 0)
+            is_back = rested and event.after.doing.what in (SETTING_UP, AT_WORK)
+            rates["resumed"] += share * event.rate * is_back
             rates["served"] += share * event.rate * event.taken
     return rates | {"obsolete": rates["waiting"] * chain.obsolescence}
 
@@ -276,17 +408,23 @@ class _Followed:
 
     chain: BatchChain
 
+    def is_last(self, queue: BatchState) -> bool:
+        """Whether nothing behind the page matters: servers do not wait for more."""
+        rests = self.chain.rests
+        awaited = rests is not None and rests.resume_at > 1 and queue.doing.what in (IDLE, AWAY)
+        return self.chain.least == 1 and not awaited
+
     def seen(self, ahead: int, queue: BatchState) -> FollowedPage:
-        """The page, and what matters to it: if servers never wait for more, nothing behind it."""
-        if self.chain.least == 1:
+        """The page, and what matters to it."""
+        if self.is_last(queue):
             jobs = tuple((1, phase) for _, phase in sorted(queue.jobs, key=lambda job: job[1]))
-            return FollowedPage(ahead, BatchState(ahead + 1, 0, jobs))
+            return FollowedPage(ahead, BatchState(ahead + 1, 0, jobs, queue.doing))
         return FollowedPage(ahead, queue)
 
     def moves(self, page: FollowedPage) -> Iterator[Move]:
         """All moves from a state: taken, obsolete, or it waits on."""
         ahead, queue = page
-        events = self.chain.services if self.chain.least == 1 else self.chain.events
+        events = self.chain.progress if self.is_last(queue) else self.chain.events
         for event in events(queue):
             if ahead < event.taken:
                 yield Move(event.rate, page, _TAKEN)
@@ -303,7 +441,7 @@ class _Followed:
         at_once = 0.0
         waiting: dict[FollowedPage, float] = defaultdict(float)
         for state, share in solved.probabilities.items():
-            for event in self.chain.deliveries(state) if share > 0 else ():
+            for event in self.chain.entries(state) if share > 0 else ():
                 for ahead in range(state.waiting, state.waiting + event.entering):
                     flow = share * event.rate
                     if ahead < event.taken:
@@ -413,26 +551,45 @@ def solution_of_batches(scenario: Scenario) -> SolvedBatches:
 
 def measures_of_batches(scenario: Scenario) -> Iterator[Row]:
     """All measures but those of single pages, of servers that take batches."""
-    return _rows(scenario, None)
+    return rows_of(scenario, solution_of_batches(scenario), None)
 
 
 def sojourns_of_batches(scenario: Scenario) -> Iterator[Row]:
     """The same with sojourn times by class of pages, first come first served."""
-    return _rows(scenario, list(sojourn_moments_of_batches(solution_of_batches(scenario))))
-
-
-def _rows(scenario: Scenario, sojourns: list[Row] | None) -> Iterator[Row]:
     solved = solution_of_batches(scenario)
+    return rows_of(scenario, solved, list(sojourn_moments_of_batches(solved)))
+
+
+def rows_of(scenario: Scenario, solved: SolvedBatches, sojourns: list[Row] | None) -> Iterator[Row]:
+    """All measures of a solution but those of single pages, with sojourn times by class if known.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        For its prices.
+    solved : SolvedBatches
+    sojourns : list of rows or None
+    """
     rates = batch_rates(solved)
     chain = solved.chain
-    phases = range(chain.modes.shape[2])
-    empty = sum(solved.probabilities.get(BatchState(0, phase, ()), 0.0) for phase in phases)
+    empty = sum(
+        p for state, p in solved.probabilities.items() if not state.waiting + len(state.jobs)
+    )
     mean = rates["waiting"] + rates["served"] * moment(chain.service, 1)
     robots = rates["robots"], list[float]()
     yield from all_rows(KnownLevels(empty, mean), robots, rates, scenario.prices, sojourns)
-    yield "idle_indexers", None, 1 - rates["busy"] / chain.servers
-    if rates["batches"] > 0:
+    queue = conditions.buffer_of(scenario)
+    if queue.servers_named or queue.gathers is not None:
+        yield "idle_indexers", None, 1 - rates["busy"] / chain.servers
+    if rates["batches"] > 0 and queue.batch is not None:
         yield "mean_batch", None, rates["served"] / rates["batches"]
+    if chain.rests is not None:
+        yield "resume_rate", None, rates["resumed"]
+        yield "set_up_share", None, rates["set_ups"]
+    if chain.retrials is not None:
+        yield "mean_in_orbit", None, rates["orbit"]
+        if rates["delivered"] > 0:
+            yield "blocking_probability", None, rates["blocked"] / rates["delivered"]
 
 
 def levels_of_batches(scenario: Scenario) -> Iterator[Row]:

@@ -95,6 +95,14 @@ from analytic.indexing_queue.priorities import (
     measures_of_priorities,
     solve_priorities,
 )
+from analytic.indexing_queue.rests import (
+    RESTS,
+    measures_with_rests,
+    page_with_rests_fits,
+    quantiles_with_rests,
+    response_with_rests_fits,
+    sojourns_with_rests,
+)
 from analytic.indexing_queue.several_servers import (
     idle_servers,
     sojourn_moments_of_servers,
@@ -444,15 +452,19 @@ def response_priced(scenario: Scenario) -> str | None:
     return None if scenario.prices.response else "[costs] does not price the response time"
 
 
-def _classes_of_batches(scenario: Scenario) -> Values:
+def _classes_of(sojourns: Callable[[Scenario], Values], scenario: Scenario) -> Values:
     """Sojourn times but for the mean of all pages, which takes no page that is followed."""
-    for name, subject, value in sojourns_of_batches(scenario):
+    for name, subject, value in sojourns(scenario):
         if name == "sojourn_time_second_moment" or (name == "sojourn_time" and subject != "all"):
             yield name, subject, value
 
 
-def _cost_of_batches(scenario: Scenario) -> Values:
-    of = sojourns_of_batches if scenario.prices.response else measures_of_batches
+def _cost_of(
+    measures: Callable[[Scenario], Values],
+    sojourns: Callable[[Scenario], Values],
+    scenario: Scenario,
+) -> Values:
+    of = sojourns if scenario.prices.response else measures
     return [row for row in of(scenario) if row[0] == "control_cost"]
 
 
@@ -471,10 +483,6 @@ def _quantiles_of_servers(scenario: Scenario) -> Values:
     chain = servers_chain_of(scenario)
     stationary = solve_servers(chain)
     return _by_share(scenario, partial(sojourn_quantiles_of_servers, chain, stationary))
-
-
-def _quantiles_of_batches(scenario: Scenario) -> Values:
-    return _by_share(scenario, partial(quantiles_of_batches, scenario))
 
 
 def _by_share(scenario: Scenario, quantiles: Callable[..., dict[str, Array]]) -> Values:
@@ -739,6 +747,13 @@ _batches_row = partial(
     Formula,
     paper="neuts1967",
     number="bulk service, with a capacity",
+    kind="exact",
+    origin="own",
+)
+_rests_row = partial(
+    Formula,
+    paper="doshi1986",
+    number="vacations and retrials, with a capacity",
     kind="exact",
     origin="own",
 )
@@ -1035,7 +1050,7 @@ FORMULAS: tuple[Formula, ...] = (
         r"{\mathbf{a}\,\mathbf{f}_k},\qquad \mathbf{f}_k=(-T)^{-1}\mathbf{t}_k",
         function=sojourn_moments_of_batches,
         conditions=(*BATCHES, *_FIFO, page_of_batches_fits),
-        evaluate=_classes_of_batches,
+        evaluate=partial(_classes_of, sojourns_of_batches),
     ),
     _batches_row(
         quantity="quantiles of the sojourn time by class, where servers take batches",
@@ -1043,7 +1058,7 @@ FORMULAS: tuple[Formula, ...] = (
         r"{\mathbf{a}\,\mathbf{f}_k}\ge q\right\},\qquad\mathbf{f}_k=(-T)^{-1}\mathbf{t}_k",
         function=sojourn_quantiles_of_batches,
         conditions=(*BATCHES, quantiles_asked, *_FIFO, page_of_batches_fits),
-        evaluate=_quantiles_of_batches,
+        evaluate=lambda scenario: _by_share(scenario, partial(quantiles_of_batches, scenario)),
     ),
     _batches_row(
         quantity="control cost where servers take batches",
@@ -1055,7 +1070,49 @@ FORMULAS: tuple[Formula, ...] = (
             conditions.response_known,
             response_of_batches_fits,
         ),
-        evaluate=_cost_of_batches,
+        evaluate=partial(_cost_of, measures_of_batches, sojourns_of_batches),
+    ),
+    _rests_row(
+        quantity="levels, rates, shares of the fates where the indexer rests or pages come back",
+        latex=r"\begin{split}"
+        r"\mathbf{p}\,Q&=0,\qquad p_n=\sum_{x,o}p(n,x,o),\qquad\bar\iota=1-\frac{\mathbb{E}b}{c},"
+        r"\qquad\bar o=\sum_{n,x,o}o\,p(n,x,o)\\"
+        r"P_{\mathrm{succ}}&=\frac{1}{\lambda}\sum_{n,x,o}p(n,x,o)\sum_ih_{m_i},\qquad "
+        r"P_{\mathrm{obs}}=\frac{\theta}{\lambda}\sum_{n,x,o}w\,p(n,x,o)"
+        r"\end{split}",
+        function=solve_batches,
+        conditions=RESTS,
+        evaluate=_all_but(measures_with_rests, "control_cost"),
+    ),
+    _rests_row(
+        quantity="sojourn time by class where the indexer rests or pages come back",
+        latex=r"\mathbb{E}V_k=\frac{\mathbf{a}\,(-T)^{-1}\mathbf{f}_k}{\mathbf{a}\,\mathbf{f}_k},"
+        r"\qquad\mathbb{E}V_k^2=\frac{2\,\mathbf{a}\,(-T)^{-2}\mathbf{f}_k}"
+        r"{\mathbf{a}\,\mathbf{f}_k},\qquad \mathbf{f}_k=(-T)^{-1}\mathbf{t}_k",
+        function=sojourn_moments_of_batches,
+        conditions=(*RESTS, *_FIFO, page_with_rests_fits),
+        evaluate=partial(_classes_of, sojourns_with_rests),
+    ),
+    _rests_row(
+        quantity="quantiles of the sojourn time where the indexer rests or pages come back",
+        latex=r"v_k(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_k}"
+        r"{\mathbf{a}\,\mathbf{f}_k}\ge q\right\},\qquad\mathbf{f}_k=(-T)^{-1}\mathbf{t}_k",
+        function=sojourn_quantiles_of_batches,
+        conditions=(*RESTS, quantiles_asked, *_FIFO, page_with_rests_fits),
+        evaluate=lambda scenario: _by_share(scenario, partial(quantiles_with_rests, scenario)),
+    ),
+    _rests_row(
+        quantity="control cost where the indexer rests or pages come back",
+        latex=CONTROL_COST,
+        function=control_cost,
+        conditions=(
+            *RESTS,
+            conditions.priced,
+            conditions.switches_not_priced,
+            conditions.response_known,
+            response_with_rests_fits,
+        ),
+        evaluate=partial(_cost_of, measures_with_rests, sojourns_with_rests),
     ),
     _priorities_row(
         quantity="levels, rates, and shares of the fates by class, where pages are served by class",

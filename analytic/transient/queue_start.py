@@ -17,9 +17,10 @@ from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots, fleet_of
 from analytic.index.formula import dependent, is_covered
 from analytic.index.page_conditions import mean_access
-from analytic.indexing_queue.batches import BATCHES, solution_of_batches
+from analytic.indexing_queue.batches import BATCHES, SolvedBatches, solution_of_batches
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import UNCHANGED, size_of
+from analytic.indexing_queue.rests import RESTS, solution_with_rests
 from analytic.indexing_queue.several_servers import size_of_servers
 from analytic.machinery.active_robots import robots_while_it_fills
 from analytic.machinery.arrival_process import delivery_modes, mean_rate
@@ -61,7 +62,11 @@ def queue_forgetting(scenario: Scenario) -> Forgetting | None:
     except NoAnswerError:
         return None
     if is_covered(BATCHES, scenario):
-        return _forgetting_of_batches(scenario)
+        return _forgetting_of(solution_of_batches(scenario))
+    if is_covered(RESTS, scenario):
+        return _forgetting_of(solution_with_rests(scenario))
+    if conditions.never_at_rest(scenario):
+        return None
     if is_covered(_CHAIN, scenario):
         queue = QueueOverTime(scenario.with_("interventions", []))
         chain = queue.chain_in(UNCHANGED)
@@ -77,9 +82,8 @@ def queue_forgetting(scenario: Scenario) -> Forgetting | None:
     return forgetting_of_levels(births, deaths).slower(max(variability, 1.0 / variability))
 
 
-def _forgetting_of_batches(scenario: Scenario) -> Forgetting:
+def _forgetting_of(solved: SolvedBatches) -> Forgetting:
     """That of the chain, from its first state on."""
-    solved = solution_of_batches(scenario)
     out = scipy.sparse.diags_array(np.asarray(solved.rates.sum(axis=1)).ravel())
     probabilities = np.array([*solved.probabilities.values()])
     start = np.zeros(len(probabilities))

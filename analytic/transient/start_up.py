@@ -73,6 +73,7 @@ _OF_QUEUE = (
     *("loss_rate", "throughput", "loss_probability", "obsolescence_probability"),
     *("success_probability", "replacement_probability", "starvation_probability"),
     *("idle_indexers", "mean_batch", "mean_in_system", "mean_active_robots"),
+    *("resume_rate", "set_up_share", "blocking_probability", "mean_in_orbit"),
     "level_probability",
     *("sojourn_time", "sojourn_time_second_moment", "sojourn_quantile", "control_cost"),
 )

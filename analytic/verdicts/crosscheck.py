@@ -54,6 +54,7 @@ _PARTS = {
         *("loss_rate", "throughput", "loss_probability", "obsolescence_probability"),
         *("success_probability", "replacement_probability", "starvation_probability"),
         *("idle_indexers", "mean_batch", "mean_in_system", "level_probability"),
+        *("resume_rate", "set_up_share", "blocking_probability", "mean_in_orbit"),
         *("sojourn_time", "sojourn_time_second_moment", "sojourn_quantile"),
     ),
 }

@@ -53,6 +53,7 @@ CHANGED = {
     "avrachenkov2011 section 3, idle server": "four-robots-one-threshold --set buffer.servers=1",
     "avrachenkov2011 section 3, several servers": "several-indexers --quantiles 0.5,0.95",
     "neuts1967 bulk service, with a capacity": "indexer-in-bulk --quantiles 0.5,0.95",
+    "doshi1986 vacations and retrials, with a capacity": "sleeping-indexer --quantiles 0.5,0.95",
     "cobham1954 priorities, with a capacity": "news-before-documents",
     "avrachenkov2011 section 3, timers taken to be independent": f"{_TIMERS} {_LONG}",
     "kleinrock1975 section 3.4, with a capacity": _QUEUE,

@@ -53,6 +53,7 @@ PLACES = {
         "section 3.5, Erlang B": f"{_QUEUE}one-phase",
         "section 3.4, Erlang C": f"{_QUEUE}one-phase",
     },
+    "doshi1986": {"vacations and retrials, with a capacity": f"{_QUEUE}vacations-and-retrials"},
     "cobham1954": {"priorities, with a capacity": f"{_QUEUE}priorities"},
     "neuts1967": {"bulk service, with a capacity": f"{_QUEUE}batches-of-the-indexer"},
     "garnett2002": {"section 2, Erlang A": f"{_QUEUE}one-phase"},

@@ -51,6 +51,9 @@ WORKS = {
         "W. K. Grassmann, M. I. Taksar, D. P. Heyman, Regenerative analysis and steady state "
         "distributions for Markov chains. Operations Research 33 (1985)."
     ),
+    "Falin and Templeton 1997": (
+        "G. I. Falin, J. G. C. Templeton, Retrial Queues. Chapman and Hall, London (1997)."
+    ),
     "Greenwood 1946": (
         "M. Greenwood, The statistical study of infectious diseases. J. Royal Statistical Society "
         "109 (1946)."
@@ -113,9 +116,17 @@ WORKS = {
         "M. Villén-Altamirano, J. Villén-Altamirano, RESTART: a method for accelerating rare event "
         "simulations. In: Queueing, Performance and Control in ATM, ITC-13, North-Holland (1991)."
     ),
+    "Welch 1964": (
+        "P. D. Welch, On a generalized M/G/1 queuing process in which the first customer of each "
+        "busy period receives exceptional service. Operations Research 12 (1964)."
+    ),
     "Woodruff 1952": (
         "R. S. Woodruff, Confidence intervals for medians and other position measures. JASA 47 "
         "(1952)."
+    ),
+    "Yadin and Naor 1963": (
+        "M. Yadin, P. Naor, Queueing systems with a removable service station. Operational "
+        "Research Quarterly 14 (1963)."
     ),
 }
 """As the pages cite them, in alphabetical order, and in full."""

@@ -14,7 +14,12 @@ from scenarios.laws import Exponential, Uniform
 from scenarios.model import present
 from scenarios.sections import PageSize
 from sim import rules
-from sim.compiled_engine.building import largest_batch, law_of_first_phase, new_parts
+from sim.compiled_engine.building import (
+    largest_batch,
+    law_of_first_phase,
+    new_parts,
+    other_laws,
+)
 from sim.compiled_engine.random_numbers import (
     RandomNumbers,
     Rows,
@@ -103,7 +108,7 @@ class Blueprint:
         by_level = by_level and scenario.model.hysteresis is None
         never_rest = robots.deliveries is None and by_level
         plain = not self._may_fail and robots.environment is None
-        drawn = not self.parts.service.tracked and queue.batch is None
+        drawn = not self.parts.service.tracked and queue.gathers is None and queue.retrial is None
         return never_rest and plain and queue.discipline.is_ordered and queue.servers == 1 and drawn
 
     def access_times(self, streams: Streams) -> RandomNumbers:
@@ -147,12 +152,15 @@ class Blueprint:
         needs = [at_once * int(drawn), self._batch * int(queue.timer is not None)]
         patience = streams.stream("obsolescence")
         rows = [rows_of(_UNIT if by_page else queue.service, service), rows_of(timer, patience)]
-        if queue.batch is not None and queue.batch.per_page is not None:
-            rows.append(rows_of(queue.batch.per_page, streams.stream("page of a batch")))
-            needs.append(min(queue.servers * queue.batch.most, queue.waiting_places + self._batch))
-        if queue.classes is not None and queue.classes.shares:
-            rows.append(rows_of(_UNIFORM, streams.stream("class")))
-            needs.append(self._batch)
+        for source, law in other_laws(queue).items():
+            if law is None:
+                continue
+            rows.append(rows_of(law, streams.stream(source)))
+            at_once = self._batch
+            if source == "page of a batch" and queue.batch is not None:
+                in_service = queue.servers * queue.batch.most
+                at_once = min(in_service, queue.waiting_places + self._batch)
+            needs.append(at_once)
         return RandomNumbers(rows, np.array(needs))
 
 

@@ -16,6 +16,7 @@ from sim.compiled_engine.chain import (
     without,
 )
 from sim.compiled_engine.jit import at, inner
+from sim.compiled_engine.orbit import end_warmup_of_orbit, free_slot, take_slot
 from sim.compiled_engine.pages import index_copy
 from sim.compiled_engine.service import (
     PER_PAGE,
@@ -32,7 +33,9 @@ from sim.compiled_engine.world import (
     Batches,
     Buffer,
     Laws,
+    Orbit,
     PageClasses,
+    Rest,
     Service,
     World,
 )
@@ -95,6 +98,8 @@ def overflow(world: World, now: float, number: int) -> None:
     buffer = world.buffer
     group = class_of(world, buffer.classes, number)
     victim = pushed_out_by(buffer, buffer.classes, group)
+    if victim == NONE and joins_orbit(world, buffer.orbit, now, number):
+        return
     if victim == NONE:
         buffer.state.refused += 1
         count_refused(buffer.classes, group)
@@ -102,6 +107,38 @@ def overflow(world: World, now: float, number: int) -> None:
     leave(buffer, victim)
     end_page(buffer, rules.PUSHED_OUT, now, victim)
     wait(world, now, number, group)
+
+
+@inner
+def joins_orbit(world: World, orbit: Orbit | None, now: float, number: int) -> bool:
+    """Whether a page that finds no room is to try again."""
+    if orbit is None:
+        return False
+    if orbit.state.inside >= orbit.most:
+        return False
+    slot = take_slot(orbit, now, now + take(world.indexing, orbit.row))
+    if world.buffer.fixed.known_pages:
+        copy_of(orbit.items[slot], world.buffer.load[number])
+    return True
+
+
+@inner
+def comes_back(world: World, orbit: Orbit | None, service: Any, now: float) -> bool:
+    """A page in orbit tries again; whether it has entered."""
+    if orbit is None:
+        return False
+    buffer = world.buffer
+    slot = soonest(orbit.alarms)
+    taken = places_taken(buffer.batches, buffer.state.level)
+    if rules.admitted(1, taken, buffer.fixed.capacity, buffer.fixed.admission) == 0:
+        set_alarm(orbit.alarms, slot, now + take(world.indexing, orbit.row))
+        return False
+    if buffer.fixed.known_pages:
+        copy_of(buffer.load[0], orbit.items[slot])
+    free_slot(orbit, now, slot)
+    enter(world, service, now, 0, 1)
+    take_batches(world, buffer.batches, now)
+    return True
 
 
 @inner
@@ -144,6 +181,7 @@ def copy_of(item: Any, load: Any) -> None:
     """The copy of a page, from one record to another."""
     item.page = load.page
     item.number = load.number
+    item.delivered = load.delivered
     item.stale_from = load.stale_from
 
 
@@ -255,9 +293,79 @@ def free_servers(buffer: Buffer, batches: Batches | None) -> int:
 
 @inner
 def take_batches(world: World, batches: Batches | None, now: float) -> None:
-    """Free servers take batches; the first that is left goes by how long the oldest page waits."""
+    """Free servers take batches, unless they rest."""
     if batches is None:
         return
+    perhaps_take(world, batches, batches.rest, now)
+
+
+@inner
+def perhaps_take(world: World, batches: Batches, rest: Rest | None, now: float) -> None:
+    """The same; an indexer that rests looks at what waits where nothing holds it."""
+    if rest is None:
+        start_batches(world, batches, now)
+        return
+    is_there = rest.state.doing == rules.IDLE or rest.state.doing == rules.AT_WORK
+    if batches.state.busy == 0 and is_there:
+        go_on(world, batches, rest, now)
+
+
+@inner
+def go_on(world: World, batches: Batches, rest: Rest, now: float) -> None:
+    """A service, a set-up or a vacation has ended, or pages came to an idle indexer."""
+    fixed = rest.fixed
+    waiting = world.buffer.state.level - batches.state.serving
+    given = rest.state.doing, waiting, fixed.resume_at, fixed.goes_away, fixed.sets_up
+    doing = rules.after_rest(*given)
+    change_doing(rest, now, doing)
+    if doing == rules.AT_WORK:
+        start_batches(world, batches, now)
+    elif doing == rules.AWAY:
+        set_alarm(world.service.ends, 0, now + take(world.indexing, fixed.vacation))
+    elif doing == rules.SETTING_UP:
+        length = take(world.indexing, fixed.set_up)
+        set_alarm(world.service.ends, 0, end_of_service(world.course, now, length))
+
+
+@inner
+def end_rest(world: World, batches: Batches, rest: Rest | None, now: float) -> None:
+    """A vacation or a set-up has ended."""
+    if rest is None:
+        return
+    set_alarm(world.service.ends, 0, np.inf)
+    go_on(world, batches, rest, now)
+
+
+@inner
+def change_doing(rest: Rest, now: float, doing: int) -> None:
+    """Close the time of a set-up that goes on, then do something else."""
+    state = rest.state
+    if state.doing == rules.SETTING_UP:
+        state.set_up_time += now - state.since
+    state.since = now
+    state.resumed += rules.resumes(state.doing, doing)
+    state.doing = doing
+
+
+@inner
+def close_rest(batches: Batches | None, now: float) -> None:
+    """Close the time of a set-up that goes on."""
+    if batches is None:
+        return
+    close_set_up(batches.rest, now)
+
+
+@inner
+def close_set_up(rest: Rest | None, now: float) -> None:
+    """The same, where the indexer rests."""
+    if rest is None:
+        return
+    change_doing(rest, now, rest.state.doing)
+
+
+@inner
+def start_batches(world: World, batches: Batches, now: float) -> None:
+    """Free servers take batches; the first that is left goes by how long the oldest page waits."""
     buffer = world.buffer
     fixed = batches.fixed
     state = batches.state
@@ -325,6 +433,8 @@ def complete_batch(world: World, batches: Batches, now: float) -> bool:
         batches.state.ended += 1
         change_busy(batches, now, -1)
         change_level(buffer, now, -size)
+    else:
+        end_rest(world, batches, batches.rest, now)
     take_batches(world, batches, now)
     return size > 0
 
@@ -348,6 +458,17 @@ def end_warmup_of_batches(batches: Batches | None, now: float) -> None:
     batches.state.ended = 0
     batches.state.busy_time = 0.0
     batches.state.busy_since = now
+    end_warmup_of_rest(batches.rest, now)
+
+
+@inner
+def end_warmup_of_rest(rest: Rest | None, now: float) -> None:
+    """The same, where the indexer rests."""
+    if rest is None:
+        return
+    rest.state.resumed = 0
+    rest.state.set_up_time = 0.0
+    rest.state.since = now
 
 
 @inner
@@ -547,6 +668,7 @@ def end_warmup_of_buffer(buffer: Buffer, service: Service, now: float) -> None:
     cut_laws(buffer.laws)
     cut_classes(buffer.classes)
     end_warmup_of_batches(buffer.batches, now)
+    end_warmup_of_orbit(buffer.orbit, now)
     state.since = now
     state.inside_at_start = state.level
     state.age_at_start = total_age(buffer, service, now)

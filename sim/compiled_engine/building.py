@@ -13,8 +13,9 @@ from scenarios.choices import choices_of, class_sizes, steps_of
 from scenarios.deliveries import joint_size, modes_of
 from scenarios.fleet import class_of_each
 from scenarios.law_points import LawPoints
-from scenarios.laws import Exponential
-from scenarios.model import Batch, Hysteresis, Never, Queue, QueueDiscipline
+from scenarios.laws import Distribution, Exponential, Uniform
+from scenarios.model import Batch, Hysteresis, Never, Queue, QueueDiscipline, present
+from scenarios.model import Rest as RestOfModel
 from scenarios.page_data import host_spacings, page_service_times
 from scenarios.page_groups import only_sums
 from scenarios.sections import PageSize
@@ -24,6 +25,7 @@ from sim.compiled_engine.alarms import new_alarms, new_timers
 from sim.compiled_engine.frontier import Frontier, new_frontier
 from sim.compiled_engine.host_spacing import Hosts, new_hosts
 from sim.compiled_engine.kept_times import new_kept_times
+from sim.compiled_engine.orbit import new_orbit
 from sim.compiled_engine.records import record
 from sim.compiled_engine.service import PER_PAGE
 from sim.compiled_engine.world import (
@@ -39,8 +41,10 @@ from sim.compiled_engine.world import (
     Clients,
     Course,
     Laws,
+    Orbit,
     PageClasses,
     Pages,
+    Rest,
     Robots,
     Service,
     Thresholds,
@@ -114,6 +118,7 @@ _ROBOT = np.dtype(
 _ITEM = np.dtype(
     [
         ("entered", np.float64),
+        ("delivered", np.float64),
         ("stale_from", np.float64),
         ("page", np.int64),
         ("number", np.int64),
@@ -123,6 +128,8 @@ _ITEM = np.dtype(
     ]
 )
 
+
+_UNIFORM = Uniform(low=0.0, high=1.0)
 
 _NO_QUEUE = Queue(1, 0, "partial", QueueDiscipline(), Exponential(mean=1.0), Never())
 """Whose rules nobody asks for."""
@@ -217,7 +224,7 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
     queue = scenario.model.queue
     top = top_level(scenario) if queue else 0
     servers = queue.servers if queue else 1
-    batch = queue.batch if queue else None
+    batch = queue.gathers if queue else None
     places = max(top - servers, 1)
     if batch is not None:
         servers, places = servers * batch.most, top
@@ -239,9 +246,15 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
         square=np.zeros(4),
         times=np.zeros((fates_that_occur(queue) if queue else 0, rules.TIME_BINS), dtype=np.int64),
         laws=None if points is None else _laws(points, top),
-        batches=None if queue is None or batch is None else _batches(queue.servers, batch),
+        batches=None if queue is None or batch is None else _batches(queue, batch),
         classes=_classes(scenario, places + servers),
+        orbit=None if queue is None or queue.retrial is None else _orbit(scenario, queue),
     )
+
+
+def _orbit(scenario: Scenario, queue: Queue) -> Orbit:
+    given = present(queue.retrial)
+    return new_orbit(row_of(queue, "retrial"), given.most, largest_batch(scenario.robots), _ITEM)
 
 
 def _classes(scenario: Scenario, slots: int) -> PageClasses | None:
@@ -250,7 +263,7 @@ def _classes(scenario: Scenario, slots: int) -> PageClasses | None:
         return None
     given = queue.classes
     return PageClasses(
-        numbers=class_row(queue),
+        numbers=row_of(queue, "class"),
         of_page=np.array(pages.classes if pages else (), dtype=np.int64),
         cumulative=np.array(rules.cumulative(given.shares) if given.shares else ()),
         of_slot=np.zeros(slots, dtype=np.int64),
@@ -262,12 +275,36 @@ def _classes(scenario: Scenario, slots: int) -> PageClasses | None:
     )
 
 
-def class_row(queue: Queue) -> int:
-    """The row of the indexing times where the numbers lie from which classes are drawn."""
-    return PER_PAGE + int(queue.batch is not None and queue.batch.per_page is not None)
+def other_laws(queue: Queue) -> dict[str, Distribution | None]:
+    """What is drawn for the queue beside services and timers, by its source; None: nothing."""
+    rest, retrial = queue.rest, queue.retrial
+    return {
+        "page of a batch": queue.batch.per_page if queue.batch else None,
+        "class": _UNIFORM if queue.classes and queue.classes.shares else None,
+        "vacation": rest.vacation if rest else None,
+        "set-up": rest.set_up if rest else None,
+        "retrial": Exponential(rate=retrial.rate) if retrial else None,
+    }
 
 
-def _batches(servers: int, batch: Batch) -> Batches:
+def row_of(queue: Queue, source: str) -> int:
+    """The row of the indexing times where those of a source lie; any where nothing is drawn."""
+    drawn = [name for name, law in other_laws(queue).items() if law is not None]
+    return PER_PAGE + (drawn.index(source) if source in drawn else 0)
+
+
+def _rest(queue: Queue, rest: RestOfModel) -> Rest:
+    fixed = record(
+        resume_at=rest.resume_at,
+        goes_away=rest.vacation is not None,
+        sets_up=rest.set_up is not None,
+        vacation=row_of(queue, "vacation"),
+        set_up=row_of(queue, "set-up"),
+    )
+    return Rest(fixed, record(doing=rules.IDLE, since=0.0, resumed=0, set_up_time=0.0))
+
+
+def _batches(queue: Queue, batch: Batch) -> Batches:
     return Batches(
         fixed=record(
             most=batch.most,
@@ -276,7 +313,8 @@ def _batches(servers: int, batch: Batch) -> Batches:
             per_page=batch.per_page is not None,
         ),
         state=record(busy=0, busy_time=0.0, busy_since=0.0, serving=0, ended=0, watching=NONE),
-        size=np.zeros(servers, dtype=np.int64),
+        size=np.zeros(queue.servers, dtype=np.int64),
+        rest=None if queue.rest is None else _rest(queue, queue.rest),
     )
 
 

@@ -12,6 +12,8 @@ from sim.compiled_engine.alarms import first_timer, set_alarm, soonest
 from sim.compiled_engine.buffer import (
     change_busy,
     change_level,
+    close_rest,
+    comes_back,
     complete_service,
     end_warmup_of_buffer,
     expire,
@@ -34,6 +36,7 @@ from sim.compiled_engine.frontier import (
 )
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.kept_times import has_room
+from sim.compiled_engine.orbit import change_orbit, earlier_of_orbit, has_room_in_orbit
 from sim.compiled_engine.pages import (
     change_after,
     close,
@@ -155,6 +158,8 @@ def happen(
         drop_obsolete(world, delivery, now)
     elif rank == rules.DELIVERY:
         arrive(world, world.frontier, change, delivery, service, now)
+    elif rank == rules.RETRIAL:
+        try_again(world, delivery, service, now)
     elif rank == rules.FALLS_DUE:
         find_due(world, world.frontier, now)
     elif rank == rules.SIGNAL:
@@ -178,6 +183,7 @@ def has_numbers(world: World) -> bool:
     is_full = not (has_room(world.pages.refresh_times) and has_room_for_delays(world.frontier))
     lacks = used_up or is_full
     lacks = lacks or lacks_numbers(world.signals)
+    lacks = lacks or not has_room_in_orbit(world.buffer.orbit, len(world.buffer.load))
     return not lacks and left >= (rules.LOOKAHEAD if polite else len(world.buffer.load))
 
 
@@ -197,6 +203,7 @@ def next_event(world: World) -> tuple[float, int]:
     if time < now:
         now = time
         rank = rules.DELIVERY
+    now, rank = earlier_of_orbit(world.buffer.orbit, now, rank, rules.RETRIAL)
     now, rank = earlier_of_frontier(world.frontier, world.hosts, now, rank)
     now, rank = earlier_of_signals(world.signals, now, rank)
     return first_of_others(world, now, rank)
@@ -244,6 +251,13 @@ def send(world: World, signals: Signals, index: int, now: float) -> None:
     else:
         page.next_false = now + gap * page.mean_false
     set_alarm(signals.alarms, index, min(page.next_change, page.next_false))
+
+
+@inner
+def try_again(world: World, delivery: Any, service: Any, now: float) -> None:
+    """A page in orbit tries again; if it has entered the robots hear of the level."""
+    if comes_back(world, world.buffer.orbit, service, now):
+        follow_state(world, world.frontier, delivery, now)
 
 
 @inner
@@ -338,4 +352,6 @@ def finish(world: World) -> None:
     if world.buffer.fixed.exists:
         change_level(world.buffer, now, 0)
         change_busy(world.buffer.batches, now, 0)
+        close_rest(world.buffer.batches, now)
+        change_orbit(world.buffer.orbit, now, 0)
         world.run.age_at_end = total_age(world.buffer, world.service, now)

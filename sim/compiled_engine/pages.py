@@ -42,7 +42,7 @@ def deliver_copy(world: World, change: Any, now: float, robot: int, index: int, 
     load.page = index
     load.number = pages.state.copies
     load.stale_from = first_change(world.signals, index, page.next_change)
-    load.entered = now
+    load.delivered = now
     if len(pages.fetched) > 0:
         pages.fetched[index].stale_from = load.stale_from
     pages.state.copies += 1
@@ -71,14 +71,14 @@ def index_copy(pages: Pages, now: float, copy: Any) -> None:
         return
     page.newest = copy.number
     if len(pages.uncommitted) == 0:
-        make_searchable(pages, copy.page, now, copy.stale_from, copy.entered)
+        make_searchable(pages, copy.page, now, copy.stale_from, copy.delivered)
     else:
         commit(pages, copy.page, now)
         waiting = pages.uncommitted[copy.page]
         commits = pages.commits
         waiting.until = rules.next_commit(now, commits.interval, commits.phase)
         waiting.stale_from = copy.stale_from
-        waiting.delivered = copy.entered
+        waiting.delivered = copy.delivered
 
 
 @inner

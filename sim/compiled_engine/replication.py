@@ -21,12 +21,13 @@ from sim.compiled_engine.events import advance
 from sim.compiled_engine.frontier import frontier_tally
 from sim.compiled_engine.kept_times import count_times
 from sim.compiled_engine.many_robots import new_many_robots
+from sim.compiled_engine.orbit import with_room
 from sim.compiled_engine.queue import advance_queue
 from sim.compiled_engine.random_numbers import pages_ahead
 from sim.compiled_engine.refresh import begin_refreshed, refresh
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.signals import Signals, grown, new_signals
-from sim.compiled_engine.world import Batches, Buffer, Course, PageClasses, World
+from sim.compiled_engine.world import Batches, Buffer, Course, Orbit, PageClasses, World
 from sim.draws import drawn_phase
 from sim.engine_inputs import (
     counts_found,
@@ -48,8 +49,10 @@ from sim.tally import (
     ClientsTally,
     CourseTally,
     LawsTally,
+    OrbitTally,
     PageClassesTally,
     PagesTally,
+    RestsTally,
     Tally,
     TimesTally,
 )
@@ -162,6 +165,10 @@ class Replication:
             self._signalling[0].refill()
             if len(signals.sender) and not signals.state.free:
                 self._world = self._world._replace(signals=grown(signals))
+        buffer = self._world.buffer
+        if buffer.orbit is not None:
+            orbit = with_room(buffer.orbit, len(buffer.load))
+            self._world = self._world._replace(buffer=buffer._replace(orbit=orbit))
         pages = self._world.pages
         count_times(pages.refresh_times, self._refresh_times)
         if self._world.frontier is not None:
@@ -189,6 +196,8 @@ class Replication:
             switched_on=self._switched_on(),
             buffer=_buffer_tally(world) if scenario.buffer else None,
             batches=_batches_tally(world.buffer.batches),
+            orbit=_orbit_tally(world.buffer.orbit),
+            rests=_rests_tally(world.buffer.batches),
             page_classes=_classes_tally(world.buffer.classes),
             pages=pages if scenario.pages else None,
             ages=AgesTally(np.array(age.time)) if scenario.pages and scenario.buffer else None,
@@ -264,6 +273,25 @@ def _batches_tally(batches: Batches | None) -> BatchesTally | None:
     if batches is None:
         return None
     return BatchesTally(int(batches.state.ended), float(batches.state.busy_time))
+
+
+def _orbit_tally(orbit: Orbit | None) -> OrbitTally | None:
+    if orbit is None:
+        return None
+    state = orbit.state
+    return OrbitTally(
+        joined=int(state.joined),
+        left=int(state.left),
+        time=float(state.time),
+        inside_at_start=int(state.inside_at_start),
+        inside_at_end=int(state.inside),
+    )
+
+
+def _rests_tally(batches: Batches | None) -> RestsTally | None:
+    if batches is None or batches.rest is None:
+        return None
+    return RestsTally(int(batches.rest.state.resumed), float(batches.rest.state.set_up_time))
 
 
 def _classes_tally(classes: PageClasses | None) -> PageClassesTally | None:

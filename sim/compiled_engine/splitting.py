@@ -116,11 +116,15 @@ def _in_one_block(world: World) -> tuple[World, Any]:
     of_service = [world.service.state, *world.service.ends]
     batches = buffer.batches
     of_batches = [] if batches is None else [batches.state, batches.size]
+    of_batches += [] if batches is None or batches.rest is None else [batches.rest.state]
     memory = _Memory([*of_buffer, *of_robots, *of_service, *of_batches])
     placed = memory.placed
     due = Timers._make(map(placed, buffer.due))
     if batches is not None:
         batches = batches._replace(state=placed(batches.state), size=placed(batches.size))
+        if batches.rest is not None:
+            rest = batches.rest._replace(state=placed(batches.rest.state))
+            batches = batches._replace(rest=rest)
     of_waiting = {"state": placed(buffer.state), "items": placed(buffer.items), "due": due}
     moved = world._replace(
         buffer=buffer._replace(**of_waiting, batches=batches),

@@ -66,6 +66,22 @@ class Laws(NamedTuple):
     levels: Any
 
 
+class Rest(NamedTuple):
+    """An indexer that rests when it finds no page, as in `sim.rests`.
+
+    Attributes
+    ----------
+    fixed : record
+        `resume_at`; whether it `goes_away` and `sets_up`, and the rows of the indexing times where
+        these times lie (`vacation`, `set_up`).
+    state : record
+        What it is `doing` and `since` when, how often it `resumed`, and its `set_up_time`.
+    """
+
+    fixed: Any
+    state: Any
+
+
 class Batches(NamedTuple):
     """How servers take batches of pages, as in `sim.batches`.
 
@@ -79,11 +95,39 @@ class Batches(NamedTuple):
         page has waited long enough (`watching`, or NONE).
     size : ndarray of int, shape (servers,)
         Pages that each server has taken.
+    rest : Rest or None
+        None where free servers take what waits; kernels are then compiled without it.
     """
 
     fixed: Any
     state: Any
     size: Any
+    rest: Rest | None
+
+
+class Orbit(NamedTuple):
+    """Pages that found no room and try again, as in `sim.orbit`.
+
+    Attributes
+    ----------
+    row : int
+        Of the indexing times, where the times lie until a page tries again.
+    most : int
+    state : record
+        Pages `inside`, the integral of their number (`time`, `since`), those that `joined` and
+        `left`, and that were there when the warm-up ended (`inside_at_start`); the first slot that
+        is `free` again, or NONE, and how many were ever `used`.
+    items : record array, shape (slots,)
+        The pages; free slots are chained by `newer`.
+    alarms : Alarms
+        When the page of each slot tries again.
+    """
+
+    row: int
+    most: int
+    state: Any
+    items: Any
+    alarms: Alarms
 
 
 class PageClasses(NamedTuple):
@@ -148,6 +192,8 @@ class Buffer(NamedTuple):
         None where servers take one page at a time; kernels are then compiled without them.
     classes : PageClasses or None
         None where pages of all classes are served alike; kernels are then compiled without them.
+    orbit : Orbit or None
+        None where pages that find no room are lost; kernels are then compiled without it.
     """
 
     fixed: Any
@@ -164,6 +210,7 @@ class Buffer(NamedTuple):
     laws: Laws | None
     batches: Batches | None
     classes: PageClasses | None
+    orbit: Orbit | None
 
 
 class Pages(NamedTuple):

@@ -75,7 +75,9 @@ def _pairs(part: Part, totals: Totals, scenario: Scenario) -> Iterator[tuple[str
     levels = np.arange(part["level_time"].shape[1], dtype=float)
     if (access := exponential_delivery(scenario)) is not None:
         yield "deliveries", part["delivered"], 1 / access * totals.own["robots_time"]
-    if queue.batch is not None:  # levels do not say how many servers work, and how many pages wait
+    if (
+        queue.gathers is not None
+    ):  # levels do not say how many servers work, and how many pages wait
         return
     if scenario.run.warmup > 0 and not isinstance(queue.service, PageSize):
         idle = part["level_time"] @ np.maximum(queue.servers - levels, 0)

@@ -147,6 +147,7 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
         run["buffer"] = _of_buffer(totals.parts["buffer"], window, scenario)
         if "batches" in run:
             _of_batches(run["buffer"], totals.parts["batches"], scenario)
+        _of_orbit(run, totals.parts)
     if "page_classes" in run:
         run["page_classes"] = _of_page_classes(totals.parts["page_classes"])
     for part in run.keys() & {"pages", "ages"}:
@@ -291,10 +292,17 @@ def _of_buffer(part: Part, window: Array, scenario: Scenario) -> SimpleNamespace
 
 def _of_batches(buffer: SimpleNamespace, part: Part, scenario: Scenario) -> None:
     """What levels and pages do not say of a buffer whose servers take batches."""
-    assert scenario.model.queue is not None
-    time = scenario.model.queue.servers * buffer.window
-    buffer.idle_shares = 1.0 - part["busy_time"] / time
-    buffer.mean_batches = buffer.served / part["ended"]
+    queue = present(scenario.model.queue)
+    buffer.idle_shares = 1.0 - part["busy_time"] / (queue.servers * buffer.window)
+    if queue.batch is not None:
+        buffer.mean_batches = buffer.served / part["ended"]
+
+
+def _of_orbit(run: dict[str, SimpleNamespace], parts: Mapping[str, Part]) -> None:
+    """Which pages came back of those delivered, where some do."""
+    if "orbit" in run:
+        run["orbit"].delivered = parts["buffer"]["delivered"]
+        run["orbit"].blocked = parts["orbit"]["joined"] + parts["buffer"]["refused"]
 
 
 def _of_page_classes(part: Part) -> SimpleNamespace:
@@ -341,6 +349,7 @@ def _delivery_rate_when_full(scenario: Scenario) -> float | None:
     """
     queue = scenario.model.queue
     counted = queue is None or queue.discipline.replaces or queue.batch is not None
+    counted = counted or present(queue).retrial is not None
     mean = exponential_delivery(scenario)
     if counted or mean is None or isinstance(scenario.activation, Free | Switching):
         return None

@@ -23,6 +23,7 @@ from random_systems import (
     page_sets,
     prioritised,
     probed_sources,
+    resting,
     search_engines,
     server_farms,
 )
@@ -382,6 +383,33 @@ def test_random_classes_of_pages_in_other_systems(tables: dict[str, Any]) -> Non
 @randomly
 @given(prioritised(frontiers() | listening_search_engines() | frontiers(in_batches=True)))
 def test_random_classes_of_pages_that_robots_choose(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@randomly
+@given(resting(search_engines(), besides=False))
+def test_random_indexers_that_rest_and_pages_that_come_back(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@pytest.mark.thorough
+@randomly
+@given(
+    resting(
+        search_engines()
+        | changing_search_engines()
+        | hysteretic(search_engines())
+        | prioritised(search_engines())
+    )
+)
+def test_random_rests_in_other_systems(tables: dict[str, Any]) -> None:
+    assert_same_path(valid(tables))
+
+
+@pytest.mark.nightly
+@randomly
+@given(resting(frontiers() | listening_search_engines()))
+def test_random_rests_of_pages_that_robots_choose(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 

@@ -1,6 +1,6 @@
 // What a world holds, from its events: the web, robots, the buffer, the index, counts.
 
-const ARRIVALS = new Set(["delivery", "loss", "replacement", "failure"]); // of robots
+const ARRIVALS = new Set(["delivery", "loss", "orbit", "replacement", "failure"]); // of robots
 const ENDS = new Set(["service", "loss"]); // of packets at servers
 const RECENT = 24; // answers that are remembered
 const MOST_PAST = 400; // updates and probes that are remembered
