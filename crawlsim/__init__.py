@@ -2,7 +2,8 @@
 
 `import crawlsim` is all that a user needs: `load` a scenario, `run`, `solve` or `check` it,
 `optimize` a decision, `sweep` what-ifs, `fit` a log, `schedule` the visits of a crawler, `compare`
-one's own formula with a simulation, `compare_designs` two systems, `export` one to another tool.
+one's own formula with a simulation, `compare_designs` two systems, `export` one to another tool,
+`use` a plugin of one's own.
 """
 
 from importlib import import_module
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from crawlsim.logs.fit import fitted_scenario
     from crawlsim.pictures import Sweep
     from scenarios import Results, Scenario, ScenarioError, load
+    from scenarios.plugins import use
 
 _HOMES = {
     "DesignComparison": "crawlsim.designs",
@@ -45,6 +47,7 @@ _HOMES = {
     "Sweep": "crawlsim.pictures",
     "fitted_scenario": "crawlsim.logs.fit",
     "load": "scenarios",
+    "use": "scenarios.plugins",
 }
 """Where those names are defined that are not in `crawlsim.api`."""
 
@@ -72,6 +75,7 @@ __all__ = [
     "schedule",
     "solve",
     "sweep",
+    "use",
 ]
 
 

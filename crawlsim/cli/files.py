@@ -18,6 +18,7 @@ import click
 
 from crawlsim.own_files import IN_MARKUP, PROGRAM, claim, is_own, refusing_unwritable, signed, write
 from scenarios import ScenarioError
+from scenarios.plugins import versions
 from sim.atomic_files import alone_in, remove_leftovers, staging
 
 PROVENANCE = "provenance.json"
@@ -244,8 +245,8 @@ def _may_be_a_name(name: str) -> bool:
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of what the numbers depend on."""
-    return {name: version(name) for name in _PACKAGES}
+    """Versions of what the numbers depend on; of plugins the digest too."""
+    return {name: version(name) for name in _PACKAGES} | versions()
 
 
 def provenance(

@@ -21,10 +21,11 @@ from rich.table import Column
 from analytic.index.bibliography import ORIGINS, REFERENCES
 from analytic.index.names import QUESTIONS, citation_of, place_of
 from crawlsim.cli.options import JSON, command, option, takes
-from crawlsim.cli.tables import new_table, print_json, show_table
+from crawlsim.cli.tables import json_text, new_table, print_json, show_table
 from scenarios.base import nearest, one_of
 from scenarios.errors import ScenarioError
 from scenarios.library import library_entries, library_names, library_text
+from scenarios.plugins import load_installed, modules_with
 from scenarios.text import counted
 
 
@@ -87,7 +88,7 @@ def formulas(words: tuple[str, ...], as_json: bool) -> None:
     name (Erlang B), or what other books call it (reneging). With --json also the statement of each
     as LaTeX, and what its symbols stand for.
     """
-    index: list[dict[str, Any]] = json.loads(resource("formulas.json"))
+    index = _index()
     sought = " ".join(words)
     rows = _about(index, sought) if sought else index
     if not rows:
@@ -105,6 +106,16 @@ def formulas(words: tuple[str, ...], as_json: bool) -> None:
     click.echo()
     for key in sorted({row["paper"] for row in rows}):
         click.echo(f"  {key}: {REFERENCES[str(key)]}")
+
+
+def _index() -> list[dict[str, Any]]:
+    """The records of all formulas: those that are written down, unless plugins have some."""
+    load_installed()
+    if not modules_with("formulas"):
+        return json.loads(resource("formulas.json"))
+    from crawlsim.formula_index import records  # loads all formulas
+
+    return json.loads(json_text(records()))
 
 
 _A_SCREEN = 20
@@ -161,6 +172,12 @@ def _in_letters(queue: str) -> str:
 )
 def print_schema() -> None:
     """JSON Schema of the scenario file, for editors."""
+    load_installed()
+    if modules_with("laws") or modules_with("policies"):
+        from scenarios import schema  # loads all sections
+
+        click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
+        return
     click.echo(resource("schema.json"), nl=False)
 
 

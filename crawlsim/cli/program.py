@@ -22,6 +22,7 @@ from crawlsim.cli.streams import (
     something_was_said,
 )
 from scenarios.errors import LONGEST_LINE, ScenarioError
+from scenarios.plugins import blamed
 from scenarios.text import shortened, visible
 
 _DEFECT = 70
@@ -155,6 +156,9 @@ def _exit_code(arguments: list[str] | None) -> int:
         _forget_output()
         return _not_written(str(error))
     except Exception as error:
+        if reason := blamed(error):
+            click.echo(f"crawlsim: {reason}", err=True)
+            return 2
         return _reported(error, getattr(command, "package", OURS))
     return code if isinstance(code, int) else 0
 

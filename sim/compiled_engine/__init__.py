@@ -12,6 +12,7 @@ from __future__ import annotations
 from scenarios import Scenario, ScenarioError
 from scenarios.law_points import LawPoints
 from sim import simpy_engine
+from sim.compiled_engine.added_laws import require_compiled
 from sim.compiled_engine.interrupts import interrupts_watched
 from sim.event_log import EventLog
 from sim.tally import Tally
@@ -25,6 +26,7 @@ unlocked = True
 def covers(scenario: Scenario) -> None:
     """Raise `ScenarioError` naming the key that this engine does not simulate."""
     simpy_engine.covers(scenario)
+    require_compiled(scenario)
 
 
 def simulate(

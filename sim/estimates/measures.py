@@ -14,6 +14,7 @@ from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, without_variance
 from scenarios.measures import MEASURES, Subject
+from scenarios.plugins import owner_named
 from scenarios.model import Never, Queue, present
 from scenarios.page_groups import (
     QUANTILES,
@@ -56,8 +57,9 @@ def measures_of(totals: Totals, scenario: Scenario) -> Values:
         if scenario.costs.model_fields_set:
             run["costs"] = SimpleNamespace(paid=partial(_control_cost, values, totals, scenario))
         for measure in MEASURES.values():
-            found = [measure.values[part](run[part]) for part in measure.values if part in run]
-            counted = [_by_subject(each) for each in found if each is not None]
+            with owner_named(*measure.values.values()):
+                found = [measure.values[part](run[part]) for part in measure.values if part in run]
+                counted = [_by_subject(each) for each in found if each is not None]
             if len(counted) == 1:
                 values[measure.name] = counted[0]
             elif counted:
