@@ -8,7 +8,7 @@ from typing import Any
 
 from scenarios.accessing import POLICIES
 from scenarios.activation import Activation, SwitchingRule
-from scenarios.base import keys_of, members_of
+from scenarios.base import Section, keys_of, members_of
 from scenarios.deliveries import Deliveries
 from scenarios.errors import MISSING, ScenarioError
 from scenarios.laws import ADDED, LAWS, Law
@@ -28,7 +28,7 @@ _OTHERS = (
 def _groups(laws: tuple[type[Law], ...]) -> tuple[frozenset[str], ...]:
     """Keys that exclude one another within a table."""
     times, *others = _OTHERS
-    sections = (*laws, Robots, Servers, SwitchingRule)
+    sections: tuple[type[Section], ...] = (*laws, Robots, Servers, SwitchingRule)
     return (
         *(frozenset(each.key for each in classes) for classes in ((*laws, *times), *others)),
         frozenset({"zipf", "file"}),

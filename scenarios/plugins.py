@@ -86,7 +86,7 @@ def versions() -> dict[str, str]:
 
 
 def installed_versions() -> dict[str, str]:
-    """The same of those that are packages, loaded if they were not: files go where they are used."""
+    """The same of those that are packages, loaded if they were not; a file goes where it is used."""
     load_installed()
     return {name: shown for name, shown in versions().items() if _PLUGINS[name].text is None}
 
@@ -137,7 +137,7 @@ def _used(place: str, text: bytes) -> Plugin:
     if known == plugin:
         return known
     if known is not None and known.place == place:
-        _forget(known)
+        forget(known)
     elif known is not None:
         raise _refusal(place, f"has the name of a plugin that is in use already, {known.place}")
     title = "crawlsim_with_" + re.sub(r"\W", "_", Path(place).stem)
@@ -261,8 +261,6 @@ def _adds(module: ModuleType, kind: str) -> Mapping[str, Any]:
 
 def _add(plugin: Plugin, modules: Iterable[tuple[ModuleType, str]]) -> None:
     """Let everybody know what the modules add, all of it or nothing."""
-    from pydantic import BaseModel
-
     from scenarios.accessing import POLICIES
     from scenarios.laws import ADDED, LAWS
     from scenarios.measures import MEASURES
@@ -288,14 +286,18 @@ def _add(plugin: Plugin, modules: Iterable[tuple[ModuleType, str]]) -> None:
     ADDED.extend(new["laws"].values())
     MEASURES.update(new["measures"])
     if new["policies"] or new["laws"]:
-        for section in _built(BaseModel):
-            section.model_rebuild(force=True)
+        _rebuild()
     shown = plugin.shown.removesuffix(plugin.digest[_SHOWN:])
     _LOG.info("with the plugin %s", visible(f"{plugin.name} {shown}"))
 
 
-def _forget(plugin: Plugin) -> None:
-    """Take away what a file has added: it has changed since, and comes again."""
+def forget(plugin: Plugin) -> None:
+    """Take away what a file has added.
+
+    Parameters
+    ----------
+    plugin : Plugin
+    """
     from scenarios.accessing import POLICIES
     from scenarios.laws import ADDED
     from scenarios.measures import MEASURES
@@ -305,14 +307,25 @@ def _forget(plugin: Plugin) -> None:
         for module in [each for each, owner in modules.items() if owner == plugin]:
             del modules[module]
             for name, each in _adds(module, kind).items():
-                if kind == "laws":
+                if kind == "policies":
+                    del POLICIES[name]
+                elif kind == "laws":
                     ADDED.remove(each)
-                elif kind != "formulas":
-                    {"policies": POLICIES, "measures": MEASURES}[kind].pop(name)
+                elif kind == "measures":
+                    del MEASURES[name]
+    _rebuild()
+
+
+def _rebuild() -> None:
+    """Let the sections that are built already know which laws and policies there are."""
+    from pydantic import BaseModel
+
+    for section in _built(BaseModel):
+        section.model_rebuild(force=True)
 
 
 def _built(model: Any) -> Iterator[Any]:
-    """The sections that know which laws and policies there are, inner ones first."""
+    """The models of ours that have been built, inner ones first."""
     for each in model.__subclasses__():
         if each.__pydantic_complete__ and each.__module__.partition(".")[0] == "scenarios":
             yield each

@@ -76,8 +76,8 @@ def engine_for(scenario: Scenario, name: str | None = None, logged: bool = False
             refusals.append(refusal)
         else:
             require_progress(scenario)
-            for refusal in refusals:
-                _say(refusal.allowed)
+            for each in refusals:
+                _say(each.allowed)
             return candidate
     raise refusals[-1]
 

@@ -13,6 +13,9 @@ from analytic.index.notation import NOTATION
 from scenarios.errors import ScenarioError
 from scenarios.plugins import Plugin, modules_with
 
+_SYMBOLS = dict(NOTATION)
+"""Those of ours."""
+
 
 def added_formulas(ours: tuple[Formula, ...], sources: Iterable[str]) -> tuple[Formula, ...]:
     """The rows of the tables `FORMULAS` of all plugins.
@@ -50,7 +53,8 @@ def _rows_of(module: ModuleType, plugin: Plugin) -> tuple[Formula, ...]:
         allowed = f"FORMULAS in {module.__name__} must be a tuple of analytic.Formula"
         raise ScenarioError("plugin", plugin.name, allowed)
     for row in rows:
-        NOTATION[row.paper] = {**given.get("NOTATION", {}), **NOTATION.get(row.paper, {})}
+        symbols = given.get("NOTATION", {}).get(row.paper, {})
+        NOTATION[row.paper] = {**symbols, **_SYMBOLS.get(row.paper, {})}
         REFERENCES.setdefault(row.paper, given.get("REFERENCES", {}).get(row.paper, plugin.name))
     for source, name in names_of(given.get("FAMILIES", ()), len(NAMES)).items():
         NAMES.setdefault(source, name)

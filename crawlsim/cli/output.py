@@ -36,9 +36,9 @@ from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, tail_lines, without_variance
 from scenarios.measures import MEASURES, PAGE_MEASURES, Subject
-from scenarios.plugins import versions
 from scenarios.model import present
 from scenarios.page_groups import QUANTILES, followed_pages, only_sums
+from scenarios.plugins import versions
 from scenarios.text import counted, half_width, number
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from scenarios.activation import Free, Switching
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, without_variance
 from scenarios.measures import MEASURES, Subject
-from scenarios.plugins import owner_named
 from scenarios.model import Never, Queue, present
 from scenarios.page_groups import (
     QUANTILES,
@@ -22,6 +21,7 @@ from scenarios.page_groups import (
     group_names,
     group_sizes,
 )
+from scenarios.plugins import owner_named
 from scenarios.sections import Servers
 from sim import rules
 from sim.engine_inputs import due_rules, exponential_delivery, robots_at_levels
