@@ -204,8 +204,8 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_line(
 @pytest.mark.parametrize(
     ("part", "right", "wrong", "said"),
     [
-        ("backwards", "return np.repeat", "return 7 + np.repeat", "gave page 9; the last of 3 is 2"),
-        ("backwards", "return np.repeat", "return {}[3] + np.repeat",
+        ("backwards", "return np", "return 7 + np", "gave page 9; the last of 3 is 2"),
+        ("backwards", "return np", "return {}[3] + np",
          "the plugin my_own.py failed: KeyError: 3 (my_own.py, line "),
         ("triangular", "return longest * (", "return -longest * (", "draws -"),
         ("turns", '("crawl_rate"', '("crawl_rat"', "the plugin my_own.py failed: ValueError: "),
@@ -318,17 +318,17 @@ LAW = {
 
 
 @pytest.mark.thorough
-def test_a_law_of_three_files_is_a_package(tmp_path: Path) -> None:
-    """The files of a law of ours, in folders of the same names."""
-    text = example("triangular")
+@pytest.mark.parametrize(("factor", "agrees"), [("1.0", True), ("1.02", False)])
+def test_a_law_of_three_files_is_a_package(factor: str, agrees: bool, tmp_path: Path) -> None:
+    """The files of a law of ours, in folders of the same names; planted: times 2 % too long."""
+    text = example("triangular").replace("return longest * (", f"return {factor} * longest * (")
     head = "from __future__ import annotations\n" + text[: text.index("class Triangular")]
     places = [text.index(start) for start in LAW.values()] + [len(text)]
     for side, begin, end in zip(LAW, places, places[1:], strict=False):
         folder = tmp_path / "mine" / side / "laws"
         folder.mkdir(parents=True)
-        own = (
-            "" if side == "scenarios" else "from mine.scenarios.laws.triangular import Triangular\n"
-        )
+        law = "from mine.scenarios.laws.triangular import Triangular\n"
+        own = law if side != "scenarios" else ""
         (folder / "triangular.py").write_text(head + own + text[begin:end])
     about = tmp_path / "mine-2.1.dist-info"
     about.mkdir()
@@ -337,16 +337,17 @@ def test_a_law_of_three_files_is_a_package(tmp_path: Path) -> None:
     (about / "entry_points.txt").write_text(entry)
     script = (
         "import crawlsim, analytic\n"
-        "s = crawlsim.load('one-robot', {'buffer.service.triangular.longest': 1.5, "
+        "s = crawlsim.load('one-robot', {'robots.access_time.triangular.longest': 3.0, "
         "'run.replications': 20})\n"
         "r = crawlsim.check(s, engine='simpy')\n"
-        "print(r.verdict, sorted({row.verdict for row in r.comparisons}), dict(r.results.plugins))\n"
+        "print(max(abs(row.z) for row in r.comparisons if row.z == row.z), *r.results.plugins.values())\n"
     )
     done = python("-c", script, folder=tmp_path, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert "disagrees" not in done.stdout
-    assert "agrees" in done.stdout
-    assert "{'mine': '2.1 sha256:" in done.stdout
+    largest, version, digest = done.stdout.split()
+    assert (float(largest) < 4) == agrees, largest  # with the seed of the file
+    assert version == "2.1"
+    assert digest.startswith("sha256:")
 
 
 @pytest.mark.thorough
