@@ -8,7 +8,6 @@ holds what a file of ours would: a policy, a law, the tables `FORMULAS` and `MEA
 from __future__ import annotations
 
 import hashlib
-import inspect
 import logging
 import pickle
 import re
@@ -86,7 +85,7 @@ def versions() -> dict[str, str]:
 
 
 def installed_versions() -> dict[str, str]:
-    """The same of those that are packages, loaded if they were not; a file goes where it is used."""
+    """The same of those that are packages, loaded by then; files go where they are used."""
     load_installed()
     return {name: shown for name, shown in versions().items() if _PLUGINS[name].text is None}
 
@@ -252,7 +251,7 @@ def _adds(module: ModuleType, kind: str) -> Mapping[str, Any]:
         return laws
     policies = {}
     for each in own:
-        if issubclass(each, Policy) and not inspect.isabstract(each):
+        if issubclass(each, Policy) and not each.__abstractmethods__:
             if not issubclass(each, InSequence):
                 raise TypeError(f"{each.__name__} must be Periodic, Planned or InSequence")
             (policies[get_args(each.model_fields["policy"].annotation)[0]],) = (each,)

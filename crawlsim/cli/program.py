@@ -22,7 +22,6 @@ from crawlsim.cli.streams import (
     something_was_said,
 )
 from scenarios.errors import LONGEST_LINE, ScenarioError
-from scenarios.plugins import blamed
 from scenarios.text import shortened, visible
 
 _DEFECT = 70
@@ -156,6 +155,8 @@ def _exit_code(arguments: list[str] | None) -> int:
         _forget_output()
         return _not_written(str(error))
     except Exception as error:
+        from scenarios.plugins import blamed  # help needs none of it
+
         if reason := blamed(error):
             click.echo(f"crawlsim: {reason}", err=True)
             return 2

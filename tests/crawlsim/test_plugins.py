@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -269,6 +270,15 @@ def test_the_lists_have_what_plugins_add(use: Use, crawlsim: Any) -> None:
     assert '"const": "backwards"' in crawlsim("schema", "--with", str(path))[1]
 
 
+def test_what_the_page_shows_stands_in_the_example() -> None:
+    page = (EXAMPLES.parents[1] / "docs" / "plugins.md").read_text()
+    package = EXAMPLES / "crawlsim_examples"
+    texts = [each.read_text() for each in (*package.glob("*.py"), EXAMPLES / "pyproject.toml")]
+    shown = re.findall(r"```(?:python|toml)\n(.*?)```", page, flags=re.DOTALL)
+    assert len(shown) == 6
+    assert all(any(each in text for text in texts) for each in shown)
+
+
 def python(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(
         filter(None, [environment.pop("PYTHONPATH", ""), str(EXAMPLES.parents[1])])
@@ -340,7 +350,8 @@ def test_a_law_of_three_files_is_a_package(factor: str, agrees: bool, tmp_path: 
         "s = crawlsim.load('one-robot', {'robots.access_time.triangular.longest': 3.0, "
         "'run.replications': 20})\n"
         "r = crawlsim.check(s, engine='simpy')\n"
-        "print(max(abs(row.z) for row in r.comparisons if row.z == row.z), *r.results.plugins.values())\n"
+        "print(max(abs(row.z) for row in r.comparisons if row.z == row.z), "
+        "*r.results.plugins.values())\n"
     )
     done = python("-c", script, folder=tmp_path, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
