@@ -61,8 +61,8 @@ def _used(_: click.Context, __: click.Parameter, files: tuple[str, ...]) -> None
 
 _WITH = click.Option(
     ["--with"],
-    metavar="PLUGIN.py",
-    help="Use the policy, law, formulas, measures of a file; repeatable.",
+    metavar="FILE",
+    help="Use a plugin, a file with a policy, law, formula or measure; repeatable.",
     multiple=True,
     is_eager=True,
     expose_value=False,
