@@ -262,7 +262,7 @@ def _add(plugin: Plugin, modules: Iterable[tuple[ModuleType, str]]) -> None:
     """Let everybody know what the modules add, all of it or nothing."""
     from scenarios.accessing import POLICIES
     from scenarios.laws import ADDED, LAWS
-    from scenarios.measures import MEASURES
+    from scenarios.measures import MEASURES, PAGE_MEASURES
 
     new: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
     known: dict[str, Iterable[str]] = {
@@ -284,6 +284,7 @@ def _add(plugin: Plugin, modules: Iterable[tuple[ModuleType, str]]) -> None:
     POLICIES.update(new["policies"])
     ADDED.extend(new["laws"].values())
     MEASURES.update(new["measures"])
+    PAGE_MEASURES.extend(name for name, row in new["measures"].items() if row.subject == "page")
     if new["policies"] or new["laws"]:
         _rebuild()
     shown = plugin.shown.removesuffix(plugin.digest[_SHOWN:])
@@ -299,7 +300,7 @@ def forget(plugin: Plugin) -> None:
     """
     from scenarios.accessing import POLICIES
     from scenarios.laws import ADDED
-    from scenarios.measures import MEASURES
+    from scenarios.measures import MEASURES, PAGE_MEASURES
 
     del _PLUGINS[plugin.name]
     for kind, modules in _MODULES.items():
@@ -312,6 +313,7 @@ def forget(plugin: Plugin) -> None:
                     ADDED.remove(each)
                 elif kind == "measures":
                     del MEASURES[name]
+                    PAGE_MEASURES[:] = [other for other in PAGE_MEASURES if other != name]
     _rebuild()
 
 

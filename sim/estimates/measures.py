@@ -60,6 +60,8 @@ def measures_of(totals: Totals, scenario: Scenario) -> Values:
             with owner_named(*measure.values.values()):
                 found = [measure.values[part](run[part]) for part in measure.values if part in run]
                 counted = [_by_subject(each) for each in found if each is not None]
+                if any(len(columns) != totals.count for _, columns in counted):
+                    raise ValueError(f"{measure.name} must have a row for each replication")
             if len(counted) == 1:
                 values[measure.name] = counted[0]
             elif counted:

@@ -210,6 +210,8 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_line(
          "the plugin my_own.py failed: KeyError: 3 (my_own.py, line "),
         ("triangular", "return longest * (", "return -longest * (", "draws -"),
         ("turns", '("crawl_rate"', '("crawl_rat"', "the plugin my_own.py failed: ValueError: "),
+        ("waiting", "b.level_shares @ (", "b.levels * (",
+         "the plugin my_own.py failed: ValueError: mean_waiting must have a row"),
         ("waiting", "b.levels - 1.0", "b.nothing - 1.0",
          "the plugin my_own.py failed: AttributeError: "),
     ],
