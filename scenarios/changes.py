@@ -12,7 +12,6 @@ from scenarios.base import Section, keys_of, members_of
 from scenarios.deliveries import Deliveries
 from scenarios.errors import MISSING, ScenarioError
 from scenarios.laws import ADDED, LAWS, Law
-from scenarios.plugins import load_installed
 from scenarios.processes import ArrivalProcess, Markovian
 from scenarios.sections import PageSize, Period, Random, Robots, Servers
 
@@ -50,7 +49,6 @@ def with_changes(entries: Mapping[str, Any], changes: Mapping[str, Any]) -> dict
     if not isinstance(changes, Mapping):
         allowed = 'must be a key with its value, or keys and values: {"buffer.waiting_places": 3}'
         raise ScenarioError("changes", changes, allowed)
-    load_installed()  # what excludes what depends on them
     try:
         changed: dict[str, Any] = plain(entries)
         for path, value in changes.items():

@@ -14,7 +14,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -35,6 +35,8 @@ KINDS = ("policies", "laws", "formulas", "measures")
 
 _GROUPS = {f"crawlsim.{kind}": kind for kind in KINDS}
 _NAMED = re.compile("|".join(map(re.escape, _GROUPS)).encode())
+
+_NAME = re.compile("[a-z][a-z0-9_-]*")
 
 _SHOWN = 12
 """Digits of a digest that people are shown."""
@@ -167,6 +169,8 @@ def load_installed() -> None:
     """
     if are_installed():
         for each, entries in _installed():
+            if each.name in _PLUGINS:  # another one was refused the last time
+                continue
             plugin = Plugin(each.name, each.version, *_digest({e.module for e in entries}))
             with _failures(plugin):
                 modules = [(import_module(each.module), _GROUPS[each.group]) for each in entries]
@@ -200,7 +204,9 @@ def _installed() -> Iterator[tuple[Distribution, list[EntryPoint]]]:
 
     found: dict[str, tuple[Distribution, list[EntryPoint]]] = {}
     for each in distributions():
-        entries = [entry for entry in each.entry_points if entry.group in _GROUPS]
+        entries = []
+        with suppress(Exception):  # a broken list, of which `crawlsim --help` tells
+            entries = [entry for entry in each.entry_points if entry.group in _GROUPS]
         if entries:
             found.setdefault(each.name, (each, entries))
     yield from (found[name] for name in sorted(found))
@@ -228,7 +234,7 @@ def _digest(modules: Iterable[str]) -> tuple[str, str]:
 def _adds(module: ModuleType, kind: str) -> Mapping[str, Any]:
     """What of a kind a module adds, by the name that it has in files or outputs."""
     if kind == "formulas":  # what they are is known to `analytic` only
-        return {"FORMULAS": vars(module)["FORMULAS"]} if "FORMULAS" in vars(module) else {}
+        return {"formulas": vars(module)["FORMULAS"]} if "FORMULAS" in vars(module) else {}
     if kind == "measures":
         from scenarios.measures import Measure
 
@@ -273,6 +279,9 @@ def _add(plugin: Plugin, modules: Iterable[tuple[ModuleType, str]]) -> None:
     words = {"policies": "policy", "laws": "law", "measures": "measure"}
     for module, kind in modules:
         for name, each in _adds(module, kind).items():
+            if not _NAME.fullmatch(name):
+                allowed = f"adds {name!r}; a name has small letters, digits, - and _ only"
+                raise _refusal(plugin.name, allowed)
             if kind in known and name in {*known[kind], *new[kind]}:
                 owner = _owner_of(kind, name) or ("crawlsim" if name in known[kind] else "it twice")
                 allowed = f"adds the {words[kind]} {name!r}, which {owner} has already"
@@ -387,7 +396,7 @@ def _place_in(plugin: Plugin, error: BaseException) -> str:
     """The last line of a plugin that an error came through, here or in another process."""
     text = "".join(traceback.format_exception(error))
     lines = re.findall(r'File "(.+?)", line (\d+)', text)
-    inside = [(file, line) for file, line in lines if file.startswith(plugin.place)]
+    inside = [found for found in lines if plugin.place and found[0].startswith(plugin.place)]
     return f" ({Path(inside[-1][0]).name}, line {inside[-1][1]})" if inside else ""
 
 

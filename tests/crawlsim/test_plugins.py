@@ -187,6 +187,7 @@ def test_names_of_other_plugins_are_refused_and_a_file_that_changed_comes_anew(u
             "raise OSError('\\x1b[2J')\n",
             r"cannot be loaded: OSError: \u001b[2J (my_own.py, line 2)",
         ),
+        (example("waiting").replace("mean_waiting", "Mean waiting"), "adds 'Mean waiting'; a name"),
         ("MEASURES = 3\n", "cannot be loaded: TypeError: MEASURES must be a tuple"),
     ],
 )
@@ -397,3 +398,23 @@ def test_the_example_is_built_installed_used_from_elsewhere_and_removed(tmp_path
     assert refused.returncode == 2
     assert "unknown key" in refused.stderr
     assert said("busy", "one-robot").returncode == 2
+
+
+@pytest.mark.thorough
+def test_an_installed_plugin_that_is_broken_is_named_whenever_it_would_count(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "broken.py").write_text("raise OSError('of its making')\n")
+    about = tmp_path / "broken-2.1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 2.1\n")
+    (about / "entry_points.txt").write_text("[crawlsim.measures]\nany = broken\n")
+    done = [
+        python("-m", "crawlsim", *words, folder=tmp_path, PYTHONPATH=str(tmp_path))
+        for words in (["--help"], ["scenarios"], ["solve", "one-robot"])
+    ]
+    assert [each.returncode for each in done] == [0, 0, 2]
+    assert done[-1].stderr == (
+        'crawlsim: plugin = "broken"\n'
+        "cannot be loaded: OSError: of its making (broken.py, line 1)\n"
+    )
