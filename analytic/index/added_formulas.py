@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from functools import cache
 from types import ModuleType
 
 from analytic.index.bibliography import REFERENCES
-from analytic.index.formula import Formula
+from analytic.index.formula import Formula, Prediction
 from analytic.index.names import NAMES, names_of
 from analytic.index.notation import NOTATION
+from scenarios import Scenario
 from scenarios.errors import ScenarioError
-from scenarios.plugins import Plugin, modules_with
+from scenarios.plugins import Plugin, modules_with, owner_named
 
 _SYMBOLS = dict(NOTATION)
 """Those of ours."""
@@ -31,9 +33,12 @@ def added_formulas(ours: tuple[Formula, ...], sources: Iterable[str]) -> tuple[F
     ScenarioError
         If a table is no tuple of formulas, or a paper and number is taken.
     """
+    modules = modules_with("formulas")
+    if not modules:
+        return ()
     taken = dict.fromkeys((*(row.source for row in ours), *sources), "crawlsim")
     found: list[Formula] = []
-    for module, plugin in modules_with("formulas").items():
+    for module, plugin in modules.items():
         rows = _rows_of(module, plugin)
         for row in rows:
             if row.source in taken:
@@ -42,6 +47,17 @@ def added_formulas(ours: tuple[Formula, ...], sources: Iterable[str]) -> tuple[F
         taken |= dict.fromkeys((row.source for row in rows), f"the plugin {plugin.name}")
         found += rows
     return tuple(found)
+
+
+class _Added(Formula):
+    """A formula whose plugin is named where its numbers are none."""
+
+    __slots__ = ()
+
+    def predict(self, scenario: Scenario) -> list[Prediction]:
+        """The predictions."""
+        with owner_named(self.evaluate):
+            return Formula.predict(self, scenario)
 
 
 @cache
@@ -58,4 +74,5 @@ def _rows_of(module: ModuleType, plugin: Plugin) -> tuple[Formula, ...]:
         REFERENCES.setdefault(row.paper, given.get("REFERENCES", {}).get(row.paper, plugin.name))
     for source, name in names_of(given.get("FAMILIES", ()), len(NAMES)).items():
         NAMES.setdefault(source, name)
-    return tuple(rows)
+    names = [each.name for each in fields(Formula)]
+    return tuple(_Added(**{name: getattr(row, name) for name in names}) for row in rows)

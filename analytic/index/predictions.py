@@ -42,7 +42,6 @@ from analytic.rules import statements as rules
 from scenarios import Scenario
 from scenarios.measures import Subject
 from scenarios.page_groups import only_sums
-from scenarios.plugins import owner_named
 from scenarios.scenario import require_scenario
 
 FORMULAS: tuple[Formula, ...] = (
@@ -172,15 +171,13 @@ def _predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]
             reasons: tuple[str, ...] = (_UNCHANGED_ONLY,)
             keys = ["interventions"]
         else:
-            with owner_named(formula.evaluate):
-                reasons = tuple(obstacles(formula.conditions, reasons_of))
+            reasons = tuple(obstacles(formula.conditions, reasons_of))
             for condition in reasons_of.behind(formula.conditions, reasons):
                 keys += keys_to_change(condition, scenario)
             keys += [SHARE_OF_TIME] * (AS_LONG in reasons)
         if not reasons:
             try:
-                with owner_named(formula.evaluate):
-                    predictions += formula.predict(scenario)
+                predictions += formula.predict(scenario)
             except NoAnswerError as refusal:
                 reasons = (str(refusal),)
         if reasons:
