@@ -139,9 +139,10 @@ def _used(place: str, text: bytes) -> Plugin:
         return known
     if known is not None and known.place == place:
         forget(known)
-    elif known is not None:
-        raise _refusal(place, f"has the name of a plugin that is in use already, {known.place}")
     title = "crawlsim_with_" + re.sub(r"\W", "_", Path(place).stem)
+    if title in sys.modules:
+        in_use = sys.modules[title].__file__
+        raise _refusal(place, f"has the name of a plugin that is in use already, {in_use}")
     module = module_from_spec(ModuleSpec(title, None, origin=place))
     module.__file__ = place
     sys.modules[title] = module  # pydantic looks there for the names of types
@@ -260,7 +261,8 @@ def _adds(module: ModuleType, kind: str) -> Mapping[str, Any]:
         if issubclass(each, Policy) and not each.__abstractmethods__:
             if not issubclass(each, InSequence):
                 raise TypeError(f"{each.__name__} must be Periodic, Planned or InSequence")
-            (policies[get_args(each.model_fields["policy"].annotation)[0]],) = (each,)
+            name, *_ = get_args(each.model_fields["policy"].annotation)
+            policies[name] = each
     return policies
 
 
@@ -315,6 +317,7 @@ def forget(plugin: Plugin) -> None:
     for kind, modules in _MODULES.items():
         for module in [each for each, owner in modules.items() if owner == plugin]:
             del modules[module]
+            sys.modules.pop(module.__name__, None)
             for name, each in _adds(module, kind).items():
                 if kind == "policies":
                     del POLICIES[name]
@@ -428,6 +431,9 @@ def _unpacked(files: list[tuple[str, bytes]], content: bytes) -> Any:
     """The object, once the plugins are there that it may be made of."""
     load_installed()
     for place, text in files:
+        known = _PLUGINS.get(Path(place).name)
+        if known is not None and known.text is not None and known.place != place:
+            forget(known)  # a worker of several people has what it is given last
         _used(place, text)
     make, arguments, state, *_ = pickle.loads(content)
     made = make(*arguments)

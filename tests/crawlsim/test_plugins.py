@@ -159,6 +159,8 @@ def test_names_of_other_plugins_are_refused_and_a_file_that_changed_comes_anew(u
     use(example("backwards"))
     with pytest.raises(ScenarioError, match=r"'backwards', which the plugin my_own\.py has"):
         use(example("backwards"), "another.py")
+    with pytest.raises(ScenarioError, match=r"in use already, .*my_own\.py"):
+        use(example("waiting"), "my-own.py")
     use(example("backwards").replace("le=1000", "le=2"))
     with pytest.raises(ScenarioError, match="must be <= 2"):
         program.load(
