@@ -2,8 +2,8 @@
 
 `import crawlsim` is all that a user needs: `load` a scenario, `run`, `solve` or `check` it,
 `optimize` a decision, `sweep` what-ifs, `fit` a log, `schedule` the visits of a crawler, `compare`
-one's own formula with a simulation, `compare_designs` two systems, `export` one to another tool.
-What is there say `library`, `formulas`, `papers` and `schema`.
+one's own formula with a simulation, `compare_designs` two systems, `export` one to another tool,
+`use` a plugin of one's own. What there is say `library`, `formulas`, `papers` and `schema`.
 """
 
 from importlib import import_module
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from crawlsim.new_file import new
     from crawlsim.pictures import Sweep
     from scenarios import Results, Scenario, ScenarioError, load
+    from scenarios.plugins import use
     from sim import Precision, RareLosses, rare_losses
 
 _HOMES = {
@@ -65,6 +66,7 @@ _HOMES = {
     "rare_losses": "sim",
     "reproduce": "crawlsim.lists",
     "schema": "crawlsim.lists",
+    "use": "scenarios.plugins",
 }
 """Where those names are defined that are not in `crawlsim.api`."""
 
@@ -105,6 +107,7 @@ __all__ = [
     "schema",
     "solve",
     "sweep",
+    "use",
 ]
 
 

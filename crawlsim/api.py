@@ -127,7 +127,7 @@ class Run(Results):
     ----------
     scenario, engine, seed, count, estimates, replications, events, leave_one_out, controls
         As of `Results`.
-    variance_ratios, law_counts, time_to_index, course
+    variance_ratios, law_counts, time_to_index, course, plugins
         As of `Results`.
     system : Scenario
         What was simulated.

@@ -10,7 +10,7 @@ import numpy as np
 from analytic import Optimum, exact_values, resolve
 from analytic.index.formula import Formula
 from analytic.index.optimum import NoOptimumError, NoRuleError
-from analytic.index.predictions import FORMULAS, NotApplicable, predict
+from analytic.index.predictions import NotApplicable, all_formulas, predict
 from analytic.machinery.progress import followed
 from crawlsim.bounds import WrittenBound
 from scenarios import Scenario, ScenarioError
@@ -133,13 +133,13 @@ class _Costs:
         row = next(found, None)
         if row is None:
             raise NoOptimumError(f"with {label_of(cell)}: {_why_not(others, self._kind)}")
-        self._last = [each for each in FORMULAS if each.source == row.source]
+        self._last = [each for each in all_formulas() if each.source == row.source]
         return row.value
 
 
 def _why_not(others: Sequence[NotApplicable], kind: str) -> str:
     """What stands against the formula of the cost that lacks least."""
-    of_kind = {each.source for each in FORMULAS if each.kind == kind}
+    of_kind = {each.source for each in all_formulas() if each.kind == kind}
     of_costs = [each for each in others if each.quantity.startswith(_QUANTITIES)]
     known = [each for each in of_costs if each.source in of_kind and not each.other_subject]
     # Formulas of other prices than the file's say nothing of the system.

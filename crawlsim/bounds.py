@@ -10,6 +10,7 @@ from typing import NamedTuple
 from scenarios import Scenario, ScenarioError
 from scenarios.base import one_of
 from scenarios.measures import MEASURES, Subject
+from scenarios.plugins import load_installed
 
 _RELATIONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
@@ -96,6 +97,7 @@ def require_measure(name: str, text: str, key: str) -> None:
     ScenarioError
         With this key and text.
     """
+    load_installed()
     if name.partition(" ")[0] not in MEASURES:
         raise ScenarioError(key, text, f"must be a measure: {one_of(name, MEASURES)}")
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from analytic import FORMULAS, STATEMENTS, Formula, Statement
-from analytic.index.names import NAMES
+from analytic.index.names import NAMES, Name
+from analytic.index.predictions import all_formulas
 from crawlsim.logs.fit.statements import ESTIMATES
 
 INDEX: tuple[Formula | Statement, ...] = (*FORMULAS, *STATEMENTS, *ESTIMATES)
+"""What is ours."""
 
 
 def records() -> list[dict[str, Any]]:
-    """The index for JSON, by paper."""
-    return [_record(each) for each in sorted(INDEX, key=lambda each: each.paper)]
+    """The index for JSON, with the formulas of plugins, by paper."""
+    added = all_formulas()[len(FORMULAS) :]
+    return [_record(each) for each in sorted((*INDEX, *added), key=lambda each: each.paper)]
 
 
 def _record(each: Formula | Statement) -> dict[str, Any]:
-    called = NAMES[each.source]
+    called = NAMES.get(each.source) or Name(each.source, (), (), len(NAMES))
     return {
         "name": called.name,
         "paper": each.paper,

@@ -18,6 +18,7 @@ from analytic.index.names import QUESTIONS, citation_of
 from scenarios.base import nearest
 from scenarios.errors import ScenarioError
 from scenarios.library import library_entries, library_names
+from scenarios.plugins import load_installed, modules_with
 
 
 def resource(name: str) -> str:
@@ -43,8 +44,18 @@ def library() -> list[dict[str, str]]:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of the scenario file, for editors."""
-    found: dict[str, Any] = json.loads(resource("schema.json"))
+    found: dict[str, Any] = json.loads(schema_text())
     return found
+
+
+def schema_text() -> str:
+    """The same as text: what is written down, unless plugins have keys of their own."""
+    load_installed()
+    if not modules_with("laws") and not modules_with("policies"):
+        return resource("schema.json")
+    from scenarios import schema as whole  # loads all sections
+
+    return json.dumps(whole(), indent=2, ensure_ascii=False) + "\n"
 
 
 def papers() -> list[dict[str, Any]]:
@@ -110,12 +121,24 @@ def formulas(words: str = "") -> list[dict[str, Any]]:
     ScenarioError
         If no formula is meant.
     """
-    index: list[dict[str, Any]] = json.loads(resource("formulas.json"))
+    index = _index()
     rows = _about(index, words) if words else index
     if not rows:
         known = [*REFERENCES, *QUESTIONS, *{each["name"] for each in index}, *SYNONYMS]
         raise ScenarioError("words", words, f"must be {_NAMED}{nearest(words, known)}")
     return rows
+
+
+def _index() -> list[dict[str, Any]]:
+    """The records of all formulas: those that are written down, unless plugins have some."""
+    load_installed()
+    if not modules_with("formulas"):
+        written: list[dict[str, Any]] = json.loads(resource("formulas.json"))
+        return written
+    from crawlsim.formula_index import records  # loads all formulas
+
+    known: list[dict[str, Any]] = json.loads(json.dumps(records()))
+    return known
 
 
 def source_of(row: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
@@ -180,18 +180,24 @@ class OneKey:
         Names that other programs use, and what to write here.
     usual : str, optional
         The key of the member that is shown where something else than a table is found.
+    added : sequence of classes
+        Further members, those that there are when the first value is checked.
     """
 
     def __init__(
-        self, elsewhere: Mapping[str, str] | None = None, usual: str | None = None
+        self,
+        elsewhere: Mapping[str, str] | None = None,
+        usual: str | None = None,
+        added: Sequence[Any] = (),
     ) -> None:
         self._elsewhere = elsewhere or {}
         self._usual = usual
+        self.added = added
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        members = {member.key: member for member in members_of(source)}
+        members = {member.key: member for member in (*members_of(source), *self.added)}
         tags = {key: f"<{key}>" if _is_whole(each) else key for key, each in members.items()}
         choices = {tags[key]: _member_schema(each, handler) for key, each in members.items()}
 
@@ -215,7 +221,9 @@ class OneKey:
 def members_of(union: Any) -> list[Any]:
     """The classes of a union such as `Distribution`, those of unions inside it included."""
     if typing.get_origin(union) is Annotated:
-        return members_of(typing.get_args(union)[0])
+        inside, *annotations = typing.get_args(union)
+        added = (a.added for a in annotations if isinstance(a, OneKey))
+        return [*members_of(inside), *(member for members in added for member in members)]
     inner = typing.get_args(union)
     return [each for part in inner for each in members_of(part)] if inner else [union]
 

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from scenarios.accessing import POLICIES
 from scenarios.activation import Activation, SwitchingRule
-from scenarios.base import keys_of, members_of
+from scenarios.base import Section, keys_of, members_of
 from scenarios.deliveries import Deliveries
 from scenarios.errors import MISSING, ScenarioError
-from scenarios.laws import LAWS
+from scenarios.laws import ADDED, LAWS, Law
 from scenarios.processes import ArrivalProcess, Markovian
 from scenarios.sections import PageSize, Period, Random, Robots, Servers
 
-_TABLES = (
-    (*LAWS, PageSize, *members_of(ArrivalProcess), *members_of(Markovian)),
+_OTHERS = (
+    (PageSize, *members_of(ArrivalProcess), *members_of(Markovian)),
     members_of(Activation),
     members_of(Deliveries),
     (Period, Random),
 )
-"""Classes that stand in a table by their keys, of which it has one."""
+"""Classes that stand in a table by their keys, of which it has one; laws stand with the first."""
 
-_GROUPS: tuple[frozenset[str], ...] = (
-    *(frozenset(each.key for each in classes) for classes in _TABLES),
-    frozenset({"zipf", "file"}),
-    frozenset({"zipf", "column"}),
-    *(frozenset(group) for law in LAWS for group in law.one_of),
-    *(frozenset(group) for group in (*Robots.one_of, *Servers.one_of, *SwitchingRule.one_of)),
-)
-"""Keys that exclude one another within a table."""
+
+@cache
+def _groups(laws: tuple[type[Law], ...]) -> tuple[frozenset[str], ...]:
+    """Keys that exclude one another within a table."""
+    times, *others = _OTHERS
+    sections: tuple[type[Section], ...] = (*laws, Robots, Servers, SwitchingRule)
+    return (
+        *(frozenset(each.key for each in classes) for classes in ((*laws, *times), *others)),
+        frozenset({"zipf", "file"}),
+        frozenset({"zipf", "column"}),
+        *(frozenset(group) for section in sections for group in section.one_of),
+    )
 
 
 _REPLACED = {"classes": {"available"}}
@@ -118,7 +123,8 @@ def _set_in_list(tables: list[Any], path: str, keys: list[str], value: Any) -> N
 
 
 def _excluded_by(key: str, table: Mapping[str, Any]) -> Iterator[str]:
-    others = {other for group in _GROUPS if key in group for other in group} - {key}
+    groups = _groups((*LAWS, *ADDED))
+    others = {other for group in groups if key in group for other in group} - {key}
     others |= _REPLACED.get(key, set())
     return iter([other for other in table if other in others])
 

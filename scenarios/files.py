@@ -15,6 +15,7 @@ from scenarios.base import most_like
 from scenarios.changes import with_changes
 from scenarios.errors import MISSING, ScenarioError
 from scenarios.library import library_names, library_text
+from scenarios.plugins import load_installed
 from scenarios.scenario import Scenario, require_scenario, scenario_from
 
 System = Scenario | Mapping[str, Any] | str | Path
@@ -42,6 +43,7 @@ def load(source: str | Path, changes: Mapping[str, Any] | None = None) -> Scenar
     ScenarioError
         If it cannot be read or is not valid.
     """
+    load_installed()  # which entries exclude one another depends on the laws
     entries, base, shown = read_entries(source)
     try:
         return scenario_from(with_changes(entries, changes or {}), base)

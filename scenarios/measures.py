@@ -383,9 +383,10 @@ _ALL = (
 )
 
 MEASURES: dict[str, Measure] = {measure.name: measure for measure in _ALL}
+"""By name; those of plugins come last (`scenarios.plugins`)."""
 
-PAGE_MEASURES = tuple(each.name for each in _ALL if each.subject == "page")
-"""Those that have a number for each page."""
+PAGE_MEASURES = [each.name for each in _ALL if each.subject == "page"]
+"""Those that have a number for each page, of plugins too."""
 
 QUANTILE_MEASURES = tuple(name for name in MEASURES if name.endswith("_quantile"))
 """Those that have a number for each share that the file asks for."""

@@ -15,7 +15,7 @@ import numpy as np
 from scenarios.accessing import Accessing
 from scenarios.accessing.cyclic import Cyclic
 from scenarios.accessing.due import Due
-from scenarios.accessing.policy import Indices, Periodic
+from scenarios.accessing.policy import Indices, Periodic, require_pages
 from scenarios.arrays import Array
 from scenarios.columns import Column, given_entries, names_beside
 from scenarios.laws import Distribution
@@ -228,7 +228,7 @@ def due_levels(policy: Due, pages: PageData) -> Array:
 @_once
 def access_cycle(policy: Periodic, pages: PageData) -> Indices:
     """One period of the policy: the page of each slot."""
-    return policy.cycle_of(access_shares(policy, pages))
+    return require_pages(policy, policy.cycle_of(access_shares(policy, pages)), pages.count)
 
 
 def realised_shares(policy: Accessing, pages: PageData) -> Array:

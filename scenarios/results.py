@@ -19,6 +19,7 @@ from scenarios.arrays import Array
 from scenarios.base import nearest
 from scenarios.course import NO_COURSE, CourseEstimates
 from scenarios.measures import Subject
+from scenarios.plugins import versions
 from scenarios.text import counted
 
 if TYPE_CHECKING:
@@ -222,6 +223,8 @@ class Results:
         of 0.95.
     course : CourseEstimates
         At the times of ``run.observe``, from the start on.
+    plugins : mapping name -> version and digest
+        Those that were in use.
     """
 
     scenario: str
@@ -237,6 +240,7 @@ class Results:
     law_counts: Mapping[Key, NDArray[np.integer[Any]]] = field(default_factory=dict)
     time_to_index: Mapping[float, float] = field(default_factory=dict)
     course: CourseEstimates = field(default_factory=lambda: NO_COURSE)
+    plugins: Mapping[str, str] = field(default_factory=versions)
 
     @cached_property
     def rows(self) -> Rows:

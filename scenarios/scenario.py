@@ -15,6 +15,7 @@ from scenarios.cross_checks import CHECKS
 from scenarios.fleet import mean_price
 from scenarios.messages import first_error
 from scenarios.model import Model, model_of, present
+from scenarios.plugins import load_installed, packed
 from scenarios.sections import Costs, System
 
 
@@ -61,6 +62,10 @@ class Scenario(System):
         copy = super().model_copy(update=update, deep=deep)
         copy.__dict__.pop("model", None)
         return copy
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled with the plugins that it may be made of."""
+        return packed(super().__reduce_ex__(protocol))
 
     @property
     def prices(self) -> Costs:
@@ -142,6 +147,7 @@ def scenario_from(entries: Mapping[str, Any], base: str = ".") -> Scenario:
     ScenarioError
         Naming the key, its value and what is allowed.
     """
+    load_installed()
     try:
         return Scenario.model_validate(plain(entries), context={"base": base})
     except ValidationError as error:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from scenarios.accessing.policy import InSequence, Periodic, Planned
+from scenarios.accessing.policy import InSequence, Periodic, Planned, require_pages
 from scenarios.page_data import PageData, access_shares
 from sim.pages import Load, Pages
 
@@ -85,8 +85,12 @@ def sequence_blocks(
         The stream "accessing", for policies that draw.
     """
     if isinstance(policy, Planned) and not isinstance(policy, Periodic):
-        return iter(_shared(policy, pages))
-    return policy.sequence(access_shares(policy, pages), stream)
+        blocks = iter(_shared(policy, pages))
+    else:
+        blocks = policy.sequence(access_shares(policy, pages), stream)
+    if type(policy).__module__.startswith("scenarios."):
+        return blocks
+    return (require_pages(policy, block, pages.count) for block in blocks)
 
 
 class PageSource(Protocol):

@@ -15,7 +15,7 @@ from concurrent.futures import (
     wait,
 )
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from numbers import Real
 from os import cpu_count
 from typing import Any
@@ -76,8 +76,16 @@ def engine_for(scenario: Scenario, name: str | None = None, logged: bool = False
             refusals.append(refusal)
         else:
             require_progress(scenario)
+            for each in refusals:
+                _say(each.allowed)
             return candidate
     raise refusals[-1]
+
+
+@cache
+def _say(line: str) -> None:
+    """Log a line, once."""
+    _log.info("%s", line)
 
 
 def run(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from scenarios import Scenario, ScenarioError
 from scenarios.errors import MISSING
 from scenarios.law_points import LawPoints
+from sim.added_laws import require_times
 
 if TYPE_CHECKING:
     from sim.event_log import Log
@@ -41,6 +42,7 @@ def covers(scenario: Scenario) -> None:
         given = _INSTEAD.get(key) or f"the {key.rpartition('.')[2]}"
         allowed = f"is still to be resolved (analytic.resolve); give {given}"
         raise ScenarioError(key, value or MISSING, allowed)
+    require_times(scenario)
 
 
 def simulate(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _GIVEN = tomllib.loads(files("analytic.index").joinpath("names.toml").read_text("utf-8"))
 
@@ -35,9 +35,18 @@ class Name(NamedTuple):
     place: int
 
 
-def _names() -> dict[str, Name]:
+def names_of(families: Iterable[Mapping[str, Any]], first: int = 0) -> dict[str, Name]:
+    """Names by source.
+
+    Parameters
+    ----------
+    families : iterable of mapping
+        As in `names.toml`: a name, the queues that it covers, and by question the sources.
+    first : int
+        The place of the first.
+    """
     found: dict[str, Name] = {}
-    for place, family in enumerate(_GIVEN["family"]):
+    for place, family in enumerate(families, first):
         for question in QUESTIONS:
             for source in family.get(question, ()):
                 asked = found[source].questions if source in found else ()
@@ -46,8 +55,11 @@ def _names() -> dict[str, Name]:
     return found
 
 
-NAMES: dict[str, Name] = _names()
+NAMES: dict[str, Name] = names_of(_GIVEN["family"])
 """By source: paper and number."""
+
+_OURS = frozenset(NAMES)
+"""Those that are not of plugins."""
 
 
 def citation_of(source: str) -> str:
@@ -64,7 +76,8 @@ def citation_of(source: str) -> str:
     author = re.fullmatch(r"([a-z]+)(\d{4})", paper)
     if not author and source not in NAMES:
         return source
-    cited = f"{author[1].capitalize()} {author[2]}" if author else "crawlsim derivation"
+    derived = "crawlsim derivation" if source in _OURS else paper
+    cited = f"{author[1].capitalize()} {author[2]}" if author else derived
     equation = re.sub(r"\((\d+)\)", r"\1", number)
     return f"{cited}, {'eq. ' if number.startswith('(') else ''}{equation}" if number else cited
 

@@ -17,7 +17,7 @@ def _symbols() -> dict[str, dict[str, str]]:
     return found
 
 
-NOTATION: Mapping[str, Mapping[str, str]] = _symbols()
+NOTATION: dict[str, Mapping[str, str]] = {**_symbols()}
 """What the symbols stand for: one meaning for each in all formulas of a paper, as LaTeX."""
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\s]")
@@ -35,7 +35,7 @@ def symbols_of(latex: str, paper: str) -> dict[str, str]:
         A key of `NOTATION`.
     """
     known = {tokens_of(symbol): symbol for symbol in NOTATION[paper]}
-    longest = max(map(len, known))
+    longest = max(map(len, known), default=0)
     tokens = tokens_of(latex)
     found: dict[str, str] = {}
     place = 0

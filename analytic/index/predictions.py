@@ -17,6 +17,7 @@ from analytic import (
     signals,
     transient,
 )
+from analytic.index.added_formulas import added_formulas
 from analytic.index.commits import (
     alike_when_unchanged,
     reason_against_commits,
@@ -63,6 +64,17 @@ STATEMENTS: tuple[Statement, ...] = (
     *probing.STATEMENTS,
 )
 """Its rows that predict no measure: identities, bounds, algorithms."""
+
+
+def all_formulas() -> tuple[Formula, ...]:
+    """The whole index, with the formulas of plugins.
+
+    Raises
+    ------
+    ScenarioError
+        If a plugin wants a paper and number that is taken.
+    """
+    return FORMULAS + added_formulas(FORMULAS, (row.source for row in STATEMENTS))
 
 
 _UNCHANGED_ONLY = "it holds in the long run of a system that interventions do not change"
@@ -144,7 +156,7 @@ def predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]:
 
 def _beside_commits(source: str, reason: str) -> NotApplicable:
     """A formula that would apply if the index did not commit."""
-    quantity = next(each.quantity for each in FORMULAS if each.source == source)
+    quantity = next(each.quantity for each in all_formulas() if each.source == source)
     return NotApplicable(source, (reason,), quantity=quantity)
 
 
@@ -153,7 +165,7 @@ def _predict(scenario: Scenario) -> tuple[list[Prediction], list[NotApplicable]]
     predictions: list[Prediction] = []
     others: dict[Formula, NotApplicable] = {}
     reasons_of = Reasons(scenario)
-    for formula in FORMULAS:
+    for formula in all_formulas():
         keys: list[str] = []
         if scenario.interventions and not formula.over_time:
             reasons: tuple[str, ...] = (_UNCHANGED_ONLY,)

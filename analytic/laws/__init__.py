@@ -26,6 +26,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from scenarios.laws import Distribution
+from scenarios.laws.law import home_of
 
 __all__ = ["function_of"]
 
@@ -50,8 +51,11 @@ def function_of(law: Distribution, name: str) -> Callable[..., Any] | None:
 
 @cache
 def _function(law: type[Distribution], name: str) -> Callable[..., Any] | None:
-    file = f"{__name__}.{law.__module__.rpartition('.')[2]}"
-    if find_spec(file) is None:
+    file = home_of(law, "analytic")
+    try:
+        if find_spec(file) is None:
+            return None
+    except ModuleNotFoundError:  # nor is there a folder for it
         return None
     own = import_module(file)
     if hasattr(own, "phases") and not hasattr(own, name):

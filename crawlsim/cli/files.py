@@ -18,6 +18,7 @@ import click
 
 from crawlsim.own_files import IN_MARKUP, PROGRAM, claim, is_own, refusing_unwritable, signed, write
 from scenarios import ScenarioError
+from scenarios.plugins import versions
 from sim.atomic_files import alone_in, remove_leftovers, staging
 
 PROVENANCE = "provenance.json"
@@ -244,14 +245,17 @@ def _may_be_a_name(name: str) -> bool:
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of what the numbers depend on; numba compiles the fast engine, where it exists."""
-    versions = {}
+    """Versions of what the numbers depend on; of plugins the digest too.
+
+    numba compiles the fast engine, where it exists.
+    """
+    found = {}
     for name in _PACKAGES:
         try:
-            versions[name] = version(name)
+            found[name] = version(name)
         except PackageNotFoundError:
-            versions[name] = "not installed"
-    return versions
+            found[name] = "not installed"
+    return found | versions()
 
 
 def provenance(

@@ -18,7 +18,7 @@ from analytic.index.names import citation_of, place_of
 from crawlsim import lists
 from crawlsim.cli.options import JSON, command, option, takes
 from crawlsim.cli.tables import new_table, print_json, show_table
-from crawlsim.lists import library, resource, source_of
+from crawlsim.lists import library, source_of
 from scenarios.base import one_of
 from scenarios.errors import ScenarioError
 from scenarios.library import library_names, library_text
@@ -102,7 +102,7 @@ def _place(row: Mapping[str, Any]) -> int:
 )
 def print_schema() -> None:
     """JSON Schema of the scenario file, for editors."""
-    click.echo(resource("schema.json"), nl=False)
+    click.echo(lists.schema_text(), nl=False)
 
 
 def _show_formulas(rows: Sequence[dict[str, Any]]) -> None:

@@ -13,6 +13,7 @@ from crawlsim.cli.later import HELP
 from scenarios import ScenarioError
 from scenarios.base import one_of
 from scenarios.measures import MEASURES
+from scenarios.plugins import load_installed
 
 Command = Callable[..., Any]
 Option = Callable[[Command], Command]
@@ -49,6 +50,27 @@ def option(shown: str, text: str, to: str | None = None, **how: Any) -> Option:
     return click.option(*names, help=text, **how)
 
 
+def _used(_: click.Context, __: click.Parameter, files: tuple[str, ...]) -> None:
+    """Load the plugins of ``--with``."""
+    if files:
+        from scenarios.plugins import use
+
+        for each in files:
+            use(each)
+
+
+_WITH = click.Option(
+    ["--with"],
+    metavar="FILE",
+    help="Use a plugin, a file with a policy, law, formula or measure; repeatable.",
+    multiple=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_used,
+)
+"""Of every command but `new`, which has another of that name."""
+
+
 def command(
     name: str | None = None, *, example: str, then: str
 ) -> Callable[[Command], click.Command]:
@@ -64,7 +86,15 @@ def command(
     end = f"\b\nExample:  {example}\nNext:     {then}"
     # Whoever asks for its help first, a program or a page of the site, is told the same.
     settings = {"help_option_names": HELP}
-    return click.command(name, epilog=end, context_settings=settings)
+    made = click.command(name, epilog=end, context_settings=settings)
+
+    def decorate(function: Command) -> click.Command:
+        found = made(function)
+        if not any("--with" in each.opts for each in found.params):
+            found.params.append(_WITH)
+        return found
+
+    return decorate
 
 
 def takes(*options: Option) -> Option:
@@ -224,6 +254,8 @@ class RunOptions:
         ScenarioError
             Otherwise.
         """
+        if self.measures:
+            load_installed()
         for name in self.measures:
             if name not in MEASURES:
                 allowed = f"must be a measure: {one_of(name, MEASURES)}"

@@ -10,7 +10,7 @@ import io
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from itertools import chain, islice
@@ -38,6 +38,7 @@ from scenarios.infinite import infinite_quantities, tail_lines, without_variance
 from scenarios.measures import MEASURES, PAGE_MEASURES, Subject
 from scenarios.model import present
 from scenarios.page_groups import QUANTILES, followed_pages, only_sums
+from scenarios.plugins import versions
 from scenarios.text import counted, half_width, number
 
 if TYPE_CHECKING:
@@ -322,6 +323,11 @@ def prediction_records(
     return [{**row, "name": called(row["source"])} for row in rows]
 
 
+def plugins_record(plugins: Mapping[str, str]) -> dict[str, Any]:
+    """The plugins for JSON, where there are any: version and digest by name."""
+    return {"plugins": dict(plugins)} if plugins else {}
+
+
 def solution_record(
     scenario: Scenario,
     predictions: Sequence[Prediction],
@@ -339,6 +345,7 @@ def solution_record(
         **({"window": prediction_records(window, ())} if window else {}),
         **course_record(scenario, course),
         **infinite_record(scenario),
+        **plugins_record(versions()),
     }
 
 

@@ -176,6 +176,11 @@ def _exit_code(arguments: list[str] | None) -> int:
         _forget_output()
         return _not_written(str(error))
     except Exception as error:
+        from scenarios.plugins import blamed  # help needs none of it
+
+        if reason := blamed(error):
+            click.echo(f"crawlsim: {reason}", err=True)
+            return 2
         return _reported(error, getattr(command, "package", OURS))
     return code if isinstance(code, int) else 0
 

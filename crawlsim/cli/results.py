@@ -27,7 +27,7 @@ from crawlsim.cli.files import (
     write_files,
 )
 from crawlsim.cli.options import RunOptions
-from crawlsim.cli.output import csv_chunks, infinite_record, refusal_records
+from crawlsim.cli.output import csv_chunks, infinite_record, plugins_record, refusal_records
 from crawlsim.cli.tables import Rows
 from crawlsim.summary import page_of
 from scenarios import Results, Scenario, dumps
@@ -93,6 +93,7 @@ class Answer:
         """The verdict for JSON, and what it rests on."""
         comparisons = [_comparison_record(row) for row in self.comparisons or ()]
         record: dict[str, Any] = {"scenario": self.scenario.name, "comparisons": comparisons}
+        record |= plugins_record(self.results.plugins)
         if self.comparisons is not None and not comparisons:
             record["estimates"] = list(estimate_records(self.results))
             record["not_applicable"] = refusal_records(self.not_applicable)
@@ -151,7 +152,7 @@ def run_record(results: Results) -> dict[str, Any]:
         "engine": results.engine,
         "seed": results.seed,
         "replications": results.count,
-    }
+    } | plugins_record(results.plugins)
 
 
 def claim_folder(

@@ -148,7 +148,7 @@ class CellFiles:
         key = keys[0]
         if key == "contents":
             return "a data file had other contents"
-        if key == "scenario":
+        if key in ("scenario", "packages"):
             one = _flat(there.get(key))
             other = _flat(self._identity[key])
             key = next(k for k in (*one, *other) if one.get(k) != other.get(k))

@@ -17,6 +17,7 @@ import click
 
 from crawlsim.own_files import PROGRAM
 from scenarios import Scenario, ScenarioError
+from scenarios.plugins import installed_versions
 
 if TYPE_CHECKING:
     from crawlsim.cli.options import RunOptions
@@ -124,6 +125,13 @@ def _check_versions(client: Any, address: str) -> None:
     for worker, installed in theirs.items():
         if installed != mine:
             allowed = f"{worker} has {PROGRAM} {installed}, and this is {mine}"
+            raise ScenarioError("--cluster", address, allowed)
+    own = installed_versions()
+    for worker, installed in client.run(installed_versions).items():
+        if installed != own:
+            allowed = (
+                f"{worker} has the plugins {installed or 'none'}, and here are {own or 'none'}"
+            )
             raise ScenarioError("--cluster", address, allowed)
 
 

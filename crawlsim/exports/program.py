@@ -77,7 +77,7 @@ _ENVIRONMENT = Environment(
     trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
 )
 
-_BY_DRAWS = f"all laws, with at most {laws.MOST_NUMBERS} numbers"
+_BY_DRAWS = f"all laws that come with crawlsim, with at most {laws.MOST_NUMBERS} numbers"
 _OLDEST, _NEWEST = ServiceOrder.OLDEST_FIRST, ServiceOrder.NEWEST_FIRST
 
 TARGETS: Mapping[str, Target] = {

@@ -58,7 +58,8 @@ CHANGED = {
     "avrachenkov2011 section 3, timers taken to be independent": f"{_TIMERS} {_LONG}",
     "kleinrock1975 section 3.4, with a capacity": _QUEUE,
     "kleinrock1975 section 3.5, Erlang B": (
-        "one-robot --set buffer.servers=5 --set buffer.waiting_places=0 --set costs.loss=1.0"
+        "one-robot --set buffer.servers=5 --set buffer.waiting_places=0 --set costs.loss=1.0 "
+        "--quantiles 0.5,0.95"
     ),
     "kleinrock1975 section 3.4, Erlang C": f"{_QUEUE} --set buffer.waiting_places=100000",
     "garnett2002 section 2, Erlang A": (

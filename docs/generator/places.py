@@ -28,6 +28,7 @@ _REFERENCE = (
     "model",
     "nightly",
     "other-tools",
+    "plugins",
     "scenario-file",
 )
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from pydantic import BeforeValidator, Discriminator, Tag
+from pydantic import BeforeValidator, Discriminator, GetCoreSchemaHandler, Tag
+from pydantic_core import CoreSchema
 
 from scenarios.accessing.policy import Policy
 from scenarios.base import QUOTE, keys_of, listed, nearest, one_of
@@ -41,6 +42,7 @@ def _policy_in(file: str) -> type[Policy]:
 
 
 POLICIES: dict[str, type[Policy]] = {name: _policy_in(name.replace("-", "_")) for name in _NAMES}
+"""By name; those of plugins come last (`scenarios.plugins`)."""
 
 
 def _known(value: Any) -> Any:
@@ -87,13 +89,19 @@ def _tag(value: Any) -> str:
     return f"<{name}>"
 
 
+class _AnyOf:
+    """Annotation of a policy: it is one of `POLICIES`, as they are when the first is checked."""
+
+    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        tagged = tuple(Annotated[policy, Tag(f"<{name}>")] for name, policy in POLICIES.items())
+        union = Union[tagged]  # type: ignore[valid-type]  # noqa: UP007  # made of a tuple
+        choice = Annotated[union, Discriminator(_tag), BeforeValidator(_known)]
+        return handler.generate_schema(choice)
+
+
 if TYPE_CHECKING:
     Accessing = Policy
 else:
-    _TAGGED = tuple(Annotated[policy, Tag(f"<{name}>")] for name, policy in POLICIES.items())
-    Accessing = Annotated[
-        Union[_TAGGED],  # noqa: UP007  # made of a tuple
-        Discriminator(_tag),
-        BeforeValidator(_known),
-    ]
+    _OURS = Union[tuple(POLICIES.values())]  # noqa: UP007  # made of a tuple
+    Accessing = Annotated[_OURS, _AnyOf()]
 """Any accessing policy, recognised by its key `policy`."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scenarios.base import ByType, OneKey, Section, Vector
 from scenarios.columns import Column
+from scenarios.errors import ScenarioError, brief
 
 Frequencies = Annotated[
     Literal["uniform", "optimal", "change-rate"] | Vector | Annotated[Column, OneKey()], ByType()
@@ -30,6 +31,28 @@ class Policy(Section):
     def unresolved(self) -> str | None:
         """The key for which the numbers are still to be found, if there is one."""
         return "frequencies" if getattr(self, "frequencies", None) == "optimal" else None
+
+
+def require_pages(policy: Policy, pages: Indices, count: int) -> Indices:
+    """The pages that a policy wants accessed; a `ScenarioError` where there are no such pages.
+
+    Parameters
+    ----------
+    policy : Policy
+    pages : ndarray of int
+    count : int
+        How many pages there are.
+    """
+    given = np.asarray(pages)
+    if not (given.ndim == 1 and len(given) and given.dtype.kind in "iu"):
+        what = f"gave no list of pages: {brief(pages)}"
+    elif given.min() < 0 or given.max() >= count:
+        strange = given[(given < 0) | (given >= count)][0]
+        what = f"gave page {strange}; the last of {count} is {count - 1}"
+    else:
+        return given
+    home = type(policy).__module__
+    raise ScenarioError("robots.accessing.policy", policy.policy, f"{home} {what}")
 
 
 class InSequence(Policy):

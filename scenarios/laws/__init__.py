@@ -1,7 +1,7 @@
 """Laws of times: one file per law, of the name that its draw and its formulas have elsewhere.
 
 `sim/laws` draws from a law, `analytic/laws` computes with it, each in a file of the same name. A
-law is known as soon as its file lies here.
+law is known as soon as its file lies here, or a plugin has it (`scenarios.plugins`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from scenarios.laws.uniform import Uniform
 from scenarios.laws.weibull import Weibull
 
 __all__ = [
+    "ADDED",
     "LAWS",
     "OTHER_NAMES",
     "Deterministic",
@@ -63,7 +64,10 @@ _IN_MESSAGES = (
 """The order in which messages and the schema name the laws; all others follow."""
 
 LAWS: tuple[type[Law], ...] = tuple(dict.fromkeys((*_IN_MESSAGES, *Law.__subclasses__())))
-"""All laws."""
+"""All laws of ours."""
+
+ADDED: list[type[Law]] = []
+"""Those of plugins."""
 
 OTHER_NAMES = {
     **dict.fromkeys(
@@ -83,9 +87,9 @@ _ONE_IS_ENOUGH = "one mixture can hold the laws of both, with the products of th
 if TYPE_CHECKING:
     Distribution = Law
 else:
-    Distribution = Annotated[Union[LAWS], OneKey(OTHER_NAMES, "exponential")]  # noqa: UP007  # made of a tuple
+    Distribution = Annotated[Union[LAWS], OneKey(OTHER_NAMES, "exponential", ADDED)]  # noqa: UP007  # made of a tuple
     _others = tuple(law for law in LAWS if law is not Mixture)
     _elsewhere = {**OTHER_NAMES, "mixture": _ONE_IS_ENOUGH}
-    _component = Annotated[Union[_others], OneKey(_elsewhere, "exponential")]  # noqa: UP007  # as above
+    _component = Annotated[Union[_others], OneKey(_elsewhere, "exponential", ADDED)]  # noqa: UP007  # as above
     Mixture.model_rebuild(_types_namespace={"Component": _component})
 """Any law, written as a table with one key."""

@@ -67,6 +67,20 @@ class Law(Section):
         return f"{cls.key} takes no mean and sd; {any_sd(mean, sd)}"
 
 
+def home_of(law: type[Law], side: str) -> str:
+    """The module with what one side knows of a law: it has the name of the law's own.
+
+    A law in a module without `scenarios` in its name has all its parts there.
+
+    Parameters
+    ----------
+    law : type
+    side : str
+        "sim" or "analytic".
+    """
+    return ".".join(side if each == "scenarios" else each for each in law.__module__.split("."))
+
+
 class ByShapeOrSd(Section):
     """A mean, and either a shape or the standard deviation that it has to give."""
 

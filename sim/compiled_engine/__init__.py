@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from scenarios import Scenario, ScenarioError
 from scenarios.law_points import LawPoints
 from sim import simpy_engine
+from sim.compiled_engine.added_laws import require_compiled
 from sim.compiled_engine.interrupts import interrupts_watched
 from sim.event_log import EventLog
 from sim.tally import Tally
@@ -32,6 +33,7 @@ def covers(scenario: Scenario) -> None:
         allowed = "needs numba, which is not installed here; simpy gives the same numbers"
         raise ScenarioError("engine", "compiled", allowed)
     simpy_engine.covers(scenario)
+    require_compiled(scenario)
 
 
 def simulate(

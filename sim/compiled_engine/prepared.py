@@ -25,6 +25,7 @@ import numpy as np
 
 from scenarios import Scenario, ScenarioError
 from scenarios.compile_times import place_of_code, time_in_words
+from scenarios.plugins import versions
 from sim.event_rate import expected_events
 
 MODE = "CRAWLSIM_COMPILE"
@@ -171,7 +172,7 @@ def compile_time() -> str:
 
 def _mark(scenario: Scenario) -> Path:
     """The file that says that there is code for such a system."""
-    made_of = repr(_made_of(_described(scenario)))
+    made_of = "".join(versions().values()) + repr(_made_of(_described(scenario)))
     name = hashlib.sha256(f"{_sources()} {made_of}".encode()).hexdigest()[:16]
     return _place() / f"crawlsim-{name}.prepared"
 

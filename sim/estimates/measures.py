@@ -21,6 +21,7 @@ from scenarios.page_groups import (
     group_names,
     group_sizes,
 )
+from scenarios.plugins import owner_named
 from scenarios.sections import Servers
 from sim import rules
 from sim.engine_inputs import due_rules, exponential_delivery, robots_at_levels
@@ -56,8 +57,11 @@ def measures_of(totals: Totals, scenario: Scenario) -> Values:
         if scenario.costs.model_fields_set:
             run["costs"] = SimpleNamespace(paid=partial(_control_cost, values, totals, scenario))
         for measure in MEASURES.values():
-            found = [measure.values[part](run[part]) for part in measure.values if part in run]
-            counted = [_by_subject(each) for each in found if each is not None]
+            with owner_named(*measure.values.values()):
+                found = [measure.values[part](run[part]) for part in measure.values if part in run]
+                counted = [_by_subject(each) for each in found if each is not None]
+                if any(len(columns) != totals.count for _, columns in counted):
+                    raise ValueError(f"{measure.name} must have a row for each replication")
             if len(counted) == 1:
                 values[measure.name] = counted[0]
             elif counted:

@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from scenarios.laws import Distribution
+from scenarios.laws.law import home_of
 
 __all__ = ["draws_and_mean", "how_to_draw"]
 
@@ -40,5 +41,4 @@ def draws_and_mean(law: Distribution) -> tuple[float, float]:
 
 @cache
 def _file_of(law: type[Distribution]) -> ModuleType:
-    name = law.__module__.rpartition(".")[2]
-    return import_module(f"{__name__}.{name}")
+    return import_module(home_of(law, "sim"))

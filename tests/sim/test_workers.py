@@ -79,6 +79,25 @@ def test_every_kind_of_system_is_the_same_on_a_cluster(cluster: Any, kind: str) 
     assert numbers(results) == numbers(sim.run(EVERY_KIND[kind]))
 
 
+@pytest.mark.thorough
+def test_a_cluster_gets_the_file_of_a_plugin(cluster: Any, tmp_path: Path) -> None:
+    """Also when it has another one of that name from before; in a process of its own."""
+    example = Path(__file__).parents[2] / "examples" / "plugins" / "crawlsim_examples"
+    text = (example / "triangular.py").read_text()
+    said = []
+    for factor in ("1.0", "2.0"):
+        (tmp_path / "law.py").write_text(
+            text.replace("longest * (1.0", f"{factor} * longest * (1.0")
+        )
+        asked = ["run", "one-robot", "--set", "robots.access_time.triangular.longest=3.0"]
+        asked += ["--replications", "3", "--json", "--with", str(tmp_path / "law.py")]
+        for way in (["--engine", "simpy"], ["--cluster", cluster.scheduler_address]):
+            command = [sys.executable, "-m", "crawlsim", *asked, *way]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            said.append(done.stdout.replace('"simpy"', '"compiled"'))
+    assert said[0] == said[1] != said[2] == said[3]
+
+
 @pytest.mark.nightly
 def test_a_cluster_worker_that_dies_costs_no_results(cluster: Any) -> None:
     from distributed import Client
