@@ -14,6 +14,10 @@ QUESTIONS: dict[str, str] = _GIVEN["questions"]
 """What the formulas are asked, by a word for it."""
 
 
+MEASURED: dict[str, str] = _GIVEN["measured"]
+"""How far approximations were seen to be off, by their source."""
+
+
 class Name(NamedTuple):
     """What the formulas of one source are called.
 

@@ -31,6 +31,7 @@ from crawlsim.cli.output import (
     estimate_table,
     estimated_course_table,
     infinite_record,
+    measured_errors,
     prediction_table,
     progress_bar,
     quantile_lines,
@@ -169,6 +170,8 @@ def solve(
             click.echo(f"{titled(scenario, changes)}: no formula applies")
         if accuracy is not None:
             click.echo(f"  {accuracy}")
+        for line in measured_errors(predictions):
+            click.echo(f"  {line}")
         if window:
             words = f"the window from empty, 0 to {number(scenario.run.horizon)}"
             table = prediction_table(scenario, window, every, changes, words)

@@ -21,7 +21,7 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from analytic.index.names import called, citation_of, cited, place_of
+from analytic.index.names import MEASURED, called, citation_of, cited, place_of
 from crawlsim.cli.streams import stage
 from crawlsim.cli.tables import PARTS, ShownConsole, new_table, show_table
 from crawlsim.summary import (
@@ -395,6 +395,14 @@ def prediction_table(
         )
     table.caption = note or None
     return table
+
+
+def measured_errors(predictions: Iterable[Prediction]) -> Iterator[str]:
+    """How far the approximations among them were seen to be off, a line for each."""
+    near = (row.source for row in predictions if row.kind == "approximation")
+    for source in dict.fromkeys(near):
+        if source in MEASURED:
+            yield f"≈ {called(source)}: {MEASURED[source]}"
 
 
 def _first(row: Prediction) -> tuple[int, int]:

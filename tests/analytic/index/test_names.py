@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from analytic.index.names import NAMES, QUESTIONS, by_name, citation_of, cited, shown
+from analytic import FORMULAS
+from analytic.index.names import (
+    MEASURED,
+    NAMES,
+    QUESTIONS,
+    by_name,
+    citation_of,
+    cited,
+    shown,
+)
 from crawlsim.formula_index import INDEX
 
 
@@ -27,3 +36,8 @@ def test_several_sources_have_each_name_once() -> None:
     assert cited(those) == (
         "M/M/1/K (Talim 2001, eq. 9; section 4; Kleinrock 1975, section 3.6); mine"
     )
+
+
+def test_every_approximation_says_how_far_it_was_seen_to_be_off() -> None:
+    approximate = {each.source for each in FORMULAS if each.kind == "approximation"}
+    assert set(MEASURED) == approximate
