@@ -165,7 +165,6 @@ def test_where_nothing_is_to_be_gained_the_bound_is_the_cost() -> None:
     [
         ({"costs.response": 1.0}, "the response time has a price"),
         ({"buffer.obsolescence": {"erlang": {"shape": 2, "mean": 1.0}}}, "the patience of waiting"),
-        ({"buffer.servers": 2}, "2 servers"),
     ],
 )
 def test_where_there_is_no_bound_it_says_why(changes: dict[str, Any], reason: str) -> None:
