@@ -26,25 +26,21 @@ LIMITS = (1e-50, 1e50)
 class PageFrequencies:
     """The best frequencies of many pages, and what they make of the index.
 
-    Attributes
+    Parameters
     ----------
     accesses : float
         Per unit of time, that of the change rates; of all pages together.
-    pages : int
-    without_accesses : int
-        Pages that are best never accessed.
-    weighted_obsolescence : float
-        Sum of the weights times the share of time out of date.
-    share_out_of_date : float
-        The same over the sum of the weights.
-    largest_frequency : float
-        Share of the accesses of the page that is accessed most.
-    sum : float
-        Of all shares: 1 but for rounding.
-    passes : int
-        How often the pages were read.
+    pages, without_accesses, passes : int
+        Pages; those that are best never accessed; how often they were read.
+    weighted_obsolescence, share_out_of_date : float
+        Sum of the weights times the share of time out of date; the same over the weights.
+    largest_frequency, sum : float
+        Shares of the accesses: of the page that has most, and of all, 1 but for rounding.
     classes : list of dict, optional
         Of pages that are alike: `class`, `accesses_per_page`, `stale`.
+    found : Multiplier
+    parts : sequence of Part
+        What the shares follow from.
     """
 
     accesses: float
@@ -56,16 +52,16 @@ class PageFrequencies:
     sum: float
     passes: int
     classes: list[dict[str, Any]] | None
-    _found: Multiplier = field(repr=False)
-    _parts: Sequence[Part] = field(repr=False)
+    found: Multiplier = field(repr=False)
+    parts: Sequence[Part] = field(repr=False)
 
     def shares(self, executor: Executor | None = None) -> Iterator[Array]:
         """The share of the accesses of each page, part by part in the order of the file."""
-        return (each.shares for each in in_order(self._found.of, self._parts, executor))
+        return (each.shares for each in in_order(self.found.of, self.parts, executor))
 
     def record(self) -> dict[str, Any]:
         """What is known as plain values, as ``crawlsim frequencies --json`` has it."""
-        known = {key: value for key, value in vars(self).items() if not key.startswith("_")}
+        known = {key: value for key, value in vars(self).items() if key not in ("found", "parts")}
         return known | {"stale": self.share_out_of_date}
 
 
@@ -158,8 +154,8 @@ def _summed(
         sum=math.fsum(sums),
         passes=found.passes + 1,
         classes=list(classes.values()) or None,
-        _found=found,
-        _parts=parts,
+        found=found,
+        parts=parts,
     )
 
 

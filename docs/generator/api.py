@@ -34,10 +34,11 @@ def _page(package: str) -> str:
 
 def _directive(package: str, name: str, thing: Any) -> str:
     at = public_name(thing)
-    if inspect.isclass(thing) and at != f"{package}.{name}":
-        return f"## {name}\n\nThe same as {{py:class}}`{at}`.\n"
+    is_class = inspect.isclass(thing)
+    if at != f"{package}.{name}" and (is_class or (at is not None and package == "crawlsim")):
+        return f"## {name}\n\nThe same as {{py:{'class' if is_class else 'func'}}}`{at}`.\n"
     lines = [f"## {name}", "", "```{eval-rst}"]
-    if inspect.isclass(thing):
+    if is_class:
         is_error = issubclass(thing, Exception)
         lines.append(f".. auto{'exception' if is_error else 'class'}:: {package}.{name}")
         lines += ["   :members:", "   :no-undoc-members:"]
