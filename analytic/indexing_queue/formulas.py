@@ -743,6 +743,17 @@ _takacs_row = partial(
     kind="exact",
     origin="own",
 )
+_TAGGED_MOMENTS = (
+    r"\mathbb{E}V_k=\frac{\mathbf{a}\,(-T)^{-1}\mathbf{f}_k}{\mathbf{a}\,\mathbf{f}_k},"
+    r"\qquad\mathbb{E}V_k^2=\frac{2\,\mathbf{a}\,(-T)^{-2}\mathbf{f}_k}"
+    r"{\mathbf{a}\,\mathbf{f}_k},\qquad \mathbf{f}_k=(-T)^{-1}\mathbf{t}_k"
+)
+_TAGGED_QUANTILE = (
+    r"v_k(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_k}"
+    r"{\mathbf{a}\,\mathbf{f}_k}\ge q\right\},\qquad\mathbf{f}_k=(-T)^{-1}\mathbf{t}_k"
+)
+"""Of a page that is followed until it is served or gone."""
+
 _batches_row = partial(
     Formula,
     paper="neuts1967",
@@ -1045,17 +1056,14 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _batches_row(
         quantity="sojourn time by class and its second moment, where servers take batches",
-        latex=r"\mathbb{E}V_k=\frac{\mathbf{a}\,(-T)^{-1}\mathbf{f}_k}{\mathbf{a}\,\mathbf{f}_k},"
-        r"\qquad\mathbb{E}V_k^2=\frac{2\,\mathbf{a}\,(-T)^{-2}\mathbf{f}_k}"
-        r"{\mathbf{a}\,\mathbf{f}_k},\qquad \mathbf{f}_k=(-T)^{-1}\mathbf{t}_k",
+        latex=_TAGGED_MOMENTS,
         function=sojourn_moments_of_batches,
         conditions=(*BATCHES, *_FIFO, page_of_batches_fits),
         evaluate=partial(_classes_of, sojourns_of_batches),
     ),
     _batches_row(
         quantity="quantiles of the sojourn time by class, where servers take batches",
-        latex=r"v_k(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_k}"
-        r"{\mathbf{a}\,\mathbf{f}_k}\ge q\right\},\qquad\mathbf{f}_k=(-T)^{-1}\mathbf{t}_k",
+        latex=_TAGGED_QUANTILE,
         function=sojourn_quantiles_of_batches,
         conditions=(*BATCHES, quantiles_asked, *_FIFO, page_of_batches_fits),
         evaluate=lambda scenario: _by_share(scenario, partial(quantiles_of_batches, scenario)),
@@ -1086,17 +1094,14 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     _rests_row(
         quantity="sojourn time by class where the indexer rests or pages come back",
-        latex=r"\mathbb{E}V_k=\frac{\mathbf{a}\,(-T)^{-1}\mathbf{f}_k}{\mathbf{a}\,\mathbf{f}_k},"
-        r"\qquad\mathbb{E}V_k^2=\frac{2\,\mathbf{a}\,(-T)^{-2}\mathbf{f}_k}"
-        r"{\mathbf{a}\,\mathbf{f}_k},\qquad \mathbf{f}_k=(-T)^{-1}\mathbf{t}_k",
+        latex=_TAGGED_MOMENTS,
         function=sojourn_moments_of_batches,
         conditions=(*RESTS, *_FIFO, page_with_rests_fits),
         evaluate=partial(_classes_of, sojourns_with_rests),
     ),
     _rests_row(
         quantity="quantiles of the sojourn time where the indexer rests or pages come back",
-        latex=r"v_k(q)=\min\left\{t:\ 1-\frac{\mathbf{a}\,e^{Tt}\,\mathbf{f}_k}"
-        r"{\mathbf{a}\,\mathbf{f}_k}\ge q\right\},\qquad\mathbf{f}_k=(-T)^{-1}\mathbf{t}_k",
+        latex=_TAGGED_QUANTILE,
         function=sojourn_quantiles_of_batches,
         conditions=(*RESTS, quantiles_asked, *_FIFO, page_with_rests_fits),
         evaluate=lambda scenario: _by_share(scenario, partial(quantiles_with_rests, scenario)),

@@ -9,8 +9,10 @@ where they are not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +38,12 @@ from analytic.rules.searching import (
     level_policies,
     thresholds_of,
 )
-from analytic.rules.thresholds import GAIN, ThresholdPolicy, best_thresholds
+from analytic.rules.thresholds import (
+    GAIN,
+    ThresholdPolicy,
+    best_thresholds,
+    threshold_optimum,
+)
 from scenarios import Scenario
 from scenarios.arrays import Array
 
@@ -186,20 +193,19 @@ def thresholds_by_level(scenario: Scenario) -> Optimum | None:
     paid = float(np.nanmin(costs))
     used, at = thresholds_of(robots)
     alone = ThresholdPolicy((single,), (), paid, 0.0)
-    gain = 100.0 * (paid - free.cost) / paid
+    gain = 100.0 * (paid - free.cost) / paid if paid else nan
     best = alone if used == (single,) else ThresholdPolicy(used, at, free.cost, gain)
-    rule = {"robots": list(used), "at": list(at)}
-    optimum = Optimum(
-        target="threshold",
-        cost=free.cost,
-        lower_bound=min(free.lower, free.cost),
-        decision=rule,
-        changes={"activation": {"threshold": rule}},
-        table=[each._asdict() for each in dict.fromkeys((alone, best))],
-        notes=[GAIN, "found by policy iteration over all rules of the level and the phases"],
-        search=RuleMap((("one number", (single,) * len(robots)), ("thresholds", robots))),
-    )
-    return runner_up(optimum, scenario, numbers)
+    notes = [GAIN, "found by policy iteration over all rules of the level and the phases"]
+    found = threshold_optimum(_Policies(best, tuple(dict.fromkeys((alone, best)))), notes)
+    rows = (("one number", (single,) * len(robots)), ("thresholds", robots))
+    return runner_up(replace(found, search=RuleMap(rows)), scenario, numbers)
+
+
+class _Policies(NamedTuple):
+    """The best thresholds, and those to show beside them."""
+
+    optimum: ThresholdPolicy
+    table: tuple[ThresholdPolicy, ...]
 
 
 def _sees_levels_only(free: Best[FreeRule]) -> bool:

@@ -95,9 +95,9 @@ def _forgetting_of(solved: SolvedBatches) -> Forgetting:
 def idle_starts(scenario: Scenario) -> float:
     """About how many deliveries find an idle indexer, per unit time; 0 where nothing is known.
 
-    By the stand-in, whose stationary law is a geometric one over a stretch of its levels; of times
-    that vary less it falls as much faster as a diffusion's does, by the power of one over their
-    variability.
+    From the stationary law of the stand-in. Between its ends a queue is like a diffusion, whose
+    density falls exponentially at a rate inverse to the variability of the times; so the law is
+    raised to the power of one over that.
 
     Parameters
     ----------

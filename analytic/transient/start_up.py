@@ -293,10 +293,10 @@ def _oldest_page(scenario: Scenario) -> Iterator[WarmUpNeed]:
 
 
 def _servers_in_step(scenario: Scenario) -> Iterator[WarmUpNeed]:
-    """Indexers that filled up together finish together, until one idles or their times spread.
+    """Indexers with nearly constant times that start together keep finishing together.
 
-    Each starts over at the delivery that finds it idle. How rarely that happens the stand-in of
-    the queue says. Their times spread as those of `_due_at_once`.
+    They fall out of step as their times spread, like the accesses in `_due_at_once`, or sooner
+    where an indexer idles and starts afresh at the next delivery (`idle_starts`).
     """
     queue = scenario.model.queue
     if queue is None or queue.servers == 1 or scenario.robots is None:
@@ -476,7 +476,7 @@ class StartShifts:
     something else the rest: the estimate is ``(1 - e) p + e q``. Nothing that is measured is
     negative, so it is lowered by e p at most; a fraction is raised by e (1 - p) at most. What an
     empty buffer and fresh copies can only lower is not raised, unless robots are switched: then
-    all of them are active at the start, and may be too many. Nor where indexers are in step.
+    all of them are active at the start, and may be too many; or unless indexers are in step.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from naive_chains import explored
 from systems import EVERY_KIND, queue
 
 import analytic
@@ -170,28 +171,9 @@ class Naive:
             yield self.theta * behind, (servers, ahead, behind - 1, phase)
             yield self.theta, "obsolete"
 
-    def explored(self, starts: list[Any], ends: tuple[str, ...] = ()) -> tuple[Any, Any, Any]:
-        """Index of the states, rates between them, and rates of each end."""
-        index = {state: place for place, state in enumerate(starts)}
-        todo, entries = list(starts), []
-        for state in todo:
-            for rate, after in self.moves(state):
-                if rate > 0 and after not in ends and after not in index:
-                    index[after] = len(index)
-                    todo.append(after)
-                if rate > 0:
-                    entries.append((index[state], after, rate))
-        Q, out = np.zeros((len(index),) * 2), np.zeros((len(index), len(ends)))
-        for row, after, rate in entries:
-            if after in ends:
-                out[row, ends.index(after)] += rate
-            else:
-                Q[row, index[after]] += rate
-        return index, Q, out
-
     def measures(self) -> dict[Any, float]:
         idle = ((None,) * self.servers, 0, None)
-        index, Q, _ = self.explored([(*idle, phase) for phase in range(len(self.D[1][0]))])
+        index, Q, _ = explored(self.moves, [(*idle, phase) for phase in range(len(self.D[1][0]))])
         p = dict(zip(index, stationary(Q), strict=True))
         sums = dict.fromkeys(("came", "lost", "served", "batches", "idle", "robots"), 0.0)
         at_once = 0.0
@@ -220,7 +202,7 @@ class Naive:
         second = 2 * float(self.alpha @ np.linalg.solve(-self.T, mean))
         served, obsolete = at_once * np.array([1.0, first, second]), np.zeros(3)
         if entered:
-            index, Q, out = self.explored(list(entered), ("taken", "obsolete"))
+            index, Q, out = explored(self.moves, list(entered), ("taken", "obsolete"))
             T = Q - np.diag(Q.sum(axis=1) + out.sum(axis=1))
             a = np.zeros(len(T))
             a[: len(entered)] = list(entered.values())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from naive_chains import explored
 from systems import EVERY_KIND, queue
 
 import analytic
@@ -95,27 +96,8 @@ class Naive:
             rest = (*line[:place], *line[place + 1 :])
             yield self.theta, (busy, rest, phase) if page == int(page) else "obsolete"
 
-    def explored(self, starts: list[Any], ends: tuple[str, ...] = ()) -> tuple[Any, Any, Any]:
-        """Index of the states, rates between them, and rates of each end."""
-        index = {state: place for place, state in enumerate(starts)}
-        todo, entries = list(starts), []
-        for state in todo:
-            for rate, after in self.moves(state):
-                if rate > 0 and after not in ends and after not in index:
-                    index[after] = len(index)
-                    todo.append(after)
-                if rate > 0:
-                    entries.append((index[state], after, rate))
-        Q, out = np.zeros((len(index),) * 2), np.zeros((len(index), len(ends)))
-        for row, after, rate in entries:
-            if after in ends:
-                out[row, ends.index(after)] += rate
-            else:
-                Q[row, index[after]] += rate
-        return index, Q, out
-
     def measures(self) -> dict[Any, float]:
-        index, Q, _ = self.explored([(0, (), phase) for phase in range(len(self.D[1][0]))])
+        index, Q, _ = explored(self.moves, [(0, (), phase) for phase in range(len(self.D[1][0]))])
         A = Q - np.diag(Q.sum(axis=1))
         A = np.vstack([A.T[1:], np.ones(len(Q))])
         solution = np.linalg.solve(A, np.append(np.zeros(len(Q) - 1), 1.0))
@@ -173,7 +155,7 @@ class Naive:
                                 entered[end] = entered.get(end, 0.0) + flow * chance
         moments = np.zeros((3, 3))
         if any(entered.values()):
-            _, Q, out = self.explored(list(entered), ("served", "obsolete", "out"))
+            _, Q, out = explored(self.moves, list(entered), ("served", "obsolete", "out"))
             T = Q - np.diag(Q.sum(axis=1) + out.sum(axis=1))
             a = np.zeros(len(T))
             a[: len(entered)] = list(entered.values())

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from naive_chains import explored
 from systems import EVERY_KIND, queue
 
 import analytic
@@ -270,29 +271,10 @@ class Naive:
             yield self.theta * behind, (servers, doing, ahead, behind - 1, orbit, phase)
             yield self.theta, "obsolete"
 
-    def explored(self, starts: list[Any], ends: tuple[str, ...] = ()) -> tuple[Any, Any, Any]:
-        """Index of the states, rates between them, and rates of each end."""
-        index = {state: place for place, state in enumerate(starts)}
-        todo, entries = list(starts), []
-        for state in todo:
-            for rate, after in self.moves(state):
-                if rate > 0 and after not in ends and after not in index:
-                    index[after] = len(index)
-                    todo.append(after)
-                if rate > 0:
-                    entries.append((index[state], after, rate))
-        Q, out = np.zeros((len(index),) * 2), np.zeros((len(index), len(ends)))
-        for row, after, rate in entries:
-            if after in ends:
-                out[row, ends.index(after)] += rate
-            else:
-                Q[row, index[after]] += rate
-        return index, Q, out
-
     def measures(self) -> dict[Any, float]:  # noqa: C901  # one sum after the other
         idle = ((None,) * self.servers, ("there",), 0, None, 0)
         starts = [s for p in range(len(self.D[1][0])) for _, s in self.settled((*idle, p))]
-        index, Q, _ = self.explored(starts)
+        index, Q, _ = explored(self.moves, starts)
         p = dict(zip(index, stationary(Q), strict=True))
         names = "came", "lost", "blocked", "served", "idle", "robots", "orbit", "up", "resumed"
         sums = dict.fromkeys(names, 0.0)
@@ -332,7 +314,7 @@ class Naive:
         first, second = float(alpha @ mean), 2 * float(alpha @ np.linalg.solve(-T, mean))
         served, obsolete = at_once * np.array([1.0, first, second]), np.zeros(3)
         if entered:
-            index, Q, out = self.explored(list(entered), ("taken", "obsolete"))
+            index, Q, out = explored(self.moves, list(entered), ("taken", "obsolete"))
             tagged = Q - np.diag(Q.sum(axis=1) + out.sum(axis=1))
             a = np.zeros(len(tagged))
             a[: len(entered)] = list(entered.values())
