@@ -14,6 +14,9 @@ from scenarios.plugins import load_installed
 
 _RELATIONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
+_CLASSES = ("served", "obsolete", "accepted", "all")
+"""Of pages, whose sojourn times have quantiles."""
+
 
 class WrittenBound(NamedTuple):
     """What stands on the two sides of a relation, and the relation.
@@ -105,5 +108,9 @@ def require_measure(name: str, text: str, key: str) -> None:
 def asks_for_quantile(scenario: Scenario, name: str) -> bool:
     """Whether a measure with its subject is a quantile that the scenario asks for."""
     measure, *words = name.split()
-    shares = scenario.model.quantiles.get(measure, ())
-    return bool(words) and words[-1] in map(repr, shares)
+    *whose, share = words or [""]
+    if share not in map(repr, scenario.model.quantiles.get(measure, ())):
+        return False
+    if measure == "sojourn_quantile":
+        return whose in [[each] for each in _CLASSES]
+    return not whose or (len(whose) == 1 and whose[0].isdecimal())
