@@ -41,6 +41,9 @@ _NAME = re.compile("[a-z][a-z0-9_-]*")
 _SHOWN = 12
 """Digits of a digest that people are shown."""
 
+_BUILT = ("__pydantic_core_schema__", "__pydantic_validator__", "__pydantic_serializer__")
+"""What pydantic makes of a section, once it is needed."""
+
 _LOG = logging.getLogger(__name__)
 
 
@@ -330,15 +333,24 @@ def forget(plugin: Plugin) -> None:
 
 
 def _rebuild() -> None:
-    """Let the sections that are built already know which laws and policies there are."""
+    """Let the sections that are built already know which laws and policies there are.
+
+    What was built of all of them goes first: a section is made of those within it as it finds them.
+    """
     from pydantic import BaseModel
 
-    for section in _built(BaseModel):
+    sections = list(_built(BaseModel))
+    for section in sections:
+        for part in _BUILT:
+            if part in vars(section):
+                delattr(section, part)
+        section.__pydantic_complete__ = False
+    for section in sections:
         section.model_rebuild(force=True)
 
 
 def _built(model: Any) -> Iterator[Any]:
-    """The models of ours that have been built, inner ones first."""
+    """The models of ours that have been built."""
     for each in model.__subclasses__():
         if each.__pydantic_complete__ and each.__module__.partition(".")[0] == "scenarios":
             yield each

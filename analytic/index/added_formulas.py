@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from functools import cache
 from types import ModuleType
+from typing import Any
 
 from analytic.index.bibliography import REFERENCES
 from analytic.index.formula import Formula, Prediction
@@ -17,6 +18,9 @@ from scenarios.plugins import Plugin, modules_with, owner_named
 
 _SYMBOLS = dict(NOTATION)
 """Those of ours."""
+
+_SAID: dict[ModuleType, list[tuple[dict[str, Any], str, Any]]] = {}
+"""What modules said of symbols, papers and names: the table, the key, and what stood there."""
 
 
 def added_formulas(ours: tuple[Formula, ...], sources: Iterable[str]) -> tuple[Formula, ...]:
@@ -34,6 +38,12 @@ def added_formulas(ours: tuple[Formula, ...], sources: Iterable[str]) -> tuple[F
         If a table is no tuple of formulas, or a paper and number is taken.
     """
     modules = modules_with("formulas")
+    for module in [each for each in _SAID if each not in modules]:
+        for table, key, before in reversed(_SAID.pop(module)):
+            if before is None:
+                del table[key]
+            else:
+                table[key] = before
     if not modules:
         return ()
     taken = dict.fromkeys((*(row.source for row in ours), *sources), "crawlsim")
@@ -68,11 +78,18 @@ def _rows_of(module: ModuleType, plugin: Plugin) -> tuple[Formula, ...]:
     if not isinstance(rows, tuple | list) or not all(isinstance(row, Formula) for row in rows):
         allowed = f"FORMULAS in {module.__name__} must be a tuple of analytic.Formula"
         raise ScenarioError("plugin", plugin.name, allowed)
+    said = _SAID.setdefault(module, [])
+
+    def say(table: dict[str, Any], key: str, value: Any) -> None:
+        said.append((table, key, table.get(key)))
+        table[key] = value
+
     for row in rows:
         symbols = given.get("NOTATION", {}).get(row.paper, {})
-        NOTATION[row.paper] = {**symbols, **_SYMBOLS.get(row.paper, {})}
-        REFERENCES.setdefault(row.paper, given.get("REFERENCES", {}).get(row.paper, plugin.name))
+        say(NOTATION, row.paper, {**symbols, **_SYMBOLS.get(row.paper, {})})
+        reference = given.get("REFERENCES", {}).get(row.paper, plugin.name)
+        say(REFERENCES, row.paper, REFERENCES.get(row.paper, reference))
     for source, name in names_of(given.get("FAMILIES", ()), len(NAMES)).items():
-        NAMES.setdefault(source, name)
+        say(NAMES, source, NAMES.get(source, name))
     names = [each.name for each in fields(Formula)]
     return tuple(_Added(**{name: getattr(row, name) for name in names}) for row in rows)

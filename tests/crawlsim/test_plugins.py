@@ -18,6 +18,8 @@ import pytest
 
 import analytic
 import crawlsim as program
+from analytic.index.names import NAMES
+from analytic.index.predictions import all_formulas
 from scenarios import Scenario, ScenarioError, plugins, schema
 from sim import compiled_engine, simpy_engine
 from sim.replicate import engine_for
@@ -55,6 +57,7 @@ def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Use]:
     for each in dict(plugins._PLUGINS).values():
         if each.text is not None:
             plugins.forget(each)
+    all_formulas()  # forgets what they said of names and symbols
 
 
 def both_engines(scenario: Scenario) -> None:
@@ -86,6 +89,22 @@ def test_a_file_adds_a_policy_a_law_a_formula_and_a_measure(use: Use) -> None:
     written = json.dumps(schema())
     assert '"const": "backwards"' in written
     assert '"triangular"' in written
+
+
+def test_names_of_formulas_go_with_their_plugin(use: Use) -> None:
+    """A file that was changed gives its formula another name; without it there is none."""
+    before = dict(NAMES)
+    text = example(*PARTS)
+    use(text)
+    analytic.predict(program.load(SYSTEM, FEW))
+    name = NAMES["examples (1)"].name
+    use(text.replace(name, "another name"))
+    analytic.predict(program.load(SYSTEM, FEW))
+    assert NAMES["examples (1)"].name == "another name"
+    for each in dict(plugins._PLUGINS).values():
+        plugins.forget(each)
+    all_formulas()
+    assert before == NAMES
 
 
 def test_formulas_know_a_law_of_a_plugin(use: Use) -> None:
