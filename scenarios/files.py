@@ -160,7 +160,11 @@ def dumps(scenario: Scenario, folder: str | Path | None = None) -> str:
     folder : path, optional
         Where the file will lie; paths inside are written relative to it.
     """
-    entries = scenario.as_file()
+    return toml_of(scenario.as_file(), folder)
+
+
+def toml_of(entries: dict[str, Any], folder: str | Path | None = None) -> str:
+    """The tables of a scenario, as `Scenario.as_file` gives them, as a TOML file in a folder."""
     _rebase(entries, Path(folder or ".").resolve())
     return _NUMBERS.sub(_on_one_line, tomli_w.dumps(entries))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any
 
 import click
@@ -132,6 +133,22 @@ SLIDES = (
 )
 """Pictures to be shown, not read."""
 
+
+def in_a_study(run: Command) -> Command:
+    """A command that keeps all about a run in one folder, where ``--study`` asks for that."""
+
+    @wraps(run)
+    def kept(study: str | None, **given: Any) -> Any:
+        if study is None:
+            return run(**given)
+        from crawlsim.cli.study import keep
+
+        return keep(study, run, given)
+
+    shown = "Keep all in one folder: files read, results, figures, a report; see repeat."
+    return option("--study DIR", shown)(kept)
+
+
 RUN = (
     SET,
     QUANTILES,
@@ -140,6 +157,7 @@ RUN = (
     option("--warmup TIME", 'Time before counting begins; "auto" chooses it by the formulas.'),
     *WHERE,
     option("--out DIR", "Write CSV files, a report, the scenario and its provenance."),
+    in_a_study,
     *SLIDES,
     FORCE,
     option(
@@ -189,7 +207,8 @@ def quantile_change(quantiles: str | None) -> tuple[str, ...]:
 class RunOptions:
     """What a command that simulates is asked for: engine, workers, folder for files, precision.
 
-    `changes` are those of ``--set``; `solve` says whether a sweep evaluates formulas too.
+    `changes` are those of ``--set``; `solve` says whether a sweep evaluates formulas too, and
+    `versions_apart` whether reports leave them to the provenance, so that another one's are the same.
     """
 
     engine: str | None = None
@@ -210,6 +229,7 @@ class RunOptions:
     seed: int | None = None
     replications: int | None = None
     as_json: bool = False
+    versions_apart: bool = False
 
     def checked(self, shows_measures: bool = False) -> RunOptions:
         """The same, with every ``--measure`` known and of use, ``--quantiles`` among the changes.

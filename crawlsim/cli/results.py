@@ -255,7 +255,9 @@ def _report(answers: Sequence[Answer], options: RunOptions) -> str:
         replace(each.entry(), doubled=effect_of_doubling(each.scenario, each.results))
         for each in answers
     ]
-    versions = package_versions() | {"Python": platform.python_version()}
+    versions = {} if options.versions_apart else package_versions()
+    if not options.versions_apart:
+        versions["Python"] = platform.python_version()
     if options.precision is not None:
         versions["precision"] = f"{options.precision:g}"
     return html(entries, provenance=versions, folder=options.out or ".")

@@ -1,0 +1,228 @@
+"""``--study``: everything about a run in one folder; and `repeat`, which runs it again."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+from rich.markup import escape
+
+from crawlsim.cli.files import (
+    PROVENANCE,
+    own_folder,
+    place_of,
+    provenance,
+    read_json,
+    remove_files,
+    write_files,
+)
+from crawlsim.cli.loading import load_scenarios
+from crawlsim.cli.options import JSON, command, option, quantile_change, takes
+from crawlsim.cli.tables import new_table, print_json, show_table
+from crawlsim.own_files import is_own
+from crawlsim.study.archive import (
+    COMMANDS,
+    FIGURES,
+    RECORD,
+    RESULTS,
+    WITHOUT_EFFECT,
+    Study,
+    digest_in,
+)
+from crawlsim.study.inputs import input_files, scenario_name
+from crawlsim.study.repeating import SAME, Repetition, names_a_file, repeated
+from scenarios import Scenario, ScenarioError
+
+if TYPE_CHECKING:
+    from crawlsim.study.archive import Options
+
+_OPTION = "--study"
+_PLACED = ("out", "figures", "drawn_as", "figure", "report", "trace", "pages")
+"""Options for which a study has a place of its own, or none."""
+
+
+def keep(folder: str, run: Callable[..., int | None], given: Mapping[str, Any]) -> int:
+    """Run a command with copies of what it reads, and keep everything about it in one folder.
+
+    Parameters
+    ----------
+    folder : str
+        As given by the user.
+    run : callable
+        The command.
+    given : mapping
+        What it is called with.
+
+    Returns
+    -------
+    int
+        What the command ends with.
+
+    Raises
+    ------
+    ScenarioError
+        If it does not go with a study, or the folder cannot be had.
+    """
+    from crawlsim.study.documents import NAMES, documents, environment
+    from crawlsim.study.stress import Stress, answers_in
+
+    context = click.get_current_context()
+    name = str(context.command.name)
+    options = _recorded_options(context)
+    _refuse_beside(given, options, name)
+    changes = (*given["changes"], *quantile_change(given.get("quantiles")))
+    scenarios = load_scenarios(given["sources"], changes)
+    if name == "optimize" and len(scenarios) > 1:
+        raise ScenarioError(_OPTION, folder, "of optimize needs a single scenario")
+    place = place_of(folder).resolve()
+    force = given["force"]
+    answers = answers_in(place)
+    texts, origins = input_files(scenarios, place)
+    names = [*texts, PROVENANCE, RECORD, *NAMES]
+    own_folder(folder, names, force=force, option=_OPTION)
+    record = partial(provenance, [], {"command": name, "set": list(changes)})
+    write_files(place, texts, record, force=force, option=_OPTION)
+    begun = perf_counter()
+    try:
+        code = run(**given | _placed(name, place, scenarios)) or 0
+    except BaseException:
+        if not (place / RESULTS).exists():
+            remove_files(place)
+        raise
+    made = [*texts, *_made(place, RESULTS), *_made(place, FIGURES)]
+    digests = {each: digest_in(place, each) for each in made}
+    study = Study(name, options, [scenario_name(each) for each in scenarios], code, digests, [])
+    took = perf_counter() - begun
+    report = Stress(study, scenarios, changes, origins, place, answers, environment(), took)
+    files = {RECORD: study.text(), **documents(report)}
+    write_files(place, files, record, force=force, option=_OPTION, kept=texts)
+    click.echo(f"the study: {place}; again: crawlsim repeat {folder}", err=True)
+    return code
+
+
+def _recorded_options(context: click.Context) -> Options:
+    """The options of a command that were given, and that numbers depend on."""
+    options: dict[str, str | bool | list[str]] = {}
+    for each in context.command.params:
+        name = each.opts[0]
+        source = context.get_parameter_source(each.name or "")
+        given = isinstance(each, click.Option) and source == ParameterSource.COMMANDLINE
+        if given and name not in WITHOUT_EFFECT:
+            value = context.params[each.name or ""]
+            is_list = isinstance(value, tuple)
+            options[name] = list(map(str, value)) if is_list else value is True or str(value)
+    return options
+
+
+def _refuse_beside(given: Mapping[str, Any], options: Options, name: str) -> None:
+    for each in _PLACED:
+        if given.get(each) is not None:
+            shown = "--format" if each == "drawn_as" else f"--{each}"
+            raise ScenarioError(shown, given[each], f"does not go with {_OPTION}")
+    for each in ("--vary", "--over"):
+        for word in options.get(each, ()):  # type: ignore[union-attr]  # both are repeatable
+            if names_a_file(word):
+                reason = f"does not go with {_OPTION}: name the file in the scenario of {name}"
+                raise ScenarioError(each, word, reason)
+
+
+def _placed(name: str, place: Path, scenarios: Sequence[Scenario]) -> dict[str, Any]:
+    """What the command is called with instead, so that it reads and writes in the study only."""
+    results = place / RESULTS
+    inputs = tuple(str(place / scenario_name(each)) for each in scenarios)
+    common = {"sources": inputs, "changes": ()}
+    if name == "optimize":
+        results.mkdir(exist_ok=True)
+        files = {"out": "best.toml", "report": "report.html", "answer": "answer.json"}
+        return common | {option: str(results / file) for option, file in files.items()}
+    return common | {
+        "quantiles": None,
+        "out": str(results),
+        "figures": str(place / FIGURES),
+        "versions_apart": True,
+    }
+
+
+def _made(place: Path, folder: str) -> list[str]:
+    """The files that the command has written there, but for the times and machines."""
+    there = place / folder
+    recorded = read_json(there / PROVENANCE).get("files", {})
+    files = sorted(there.glob("[!.]*")) if there.is_dir() else []
+    return [
+        f"{folder}/{each.name}"
+        for each in files
+        if each.is_file() and each.name != PROVENANCE and (each.name in recorded or is_own(each))
+    ]
+
+
+def repeat(study: str | Path, *, jobs: int = 1) -> Repetition:
+    """A study that is run again, and whether everything is the same, byte for byte.
+
+    Nothing of the study is changed, and nothing of it is executed but one of our own commands.
+
+    Parameters
+    ----------
+    study : str or Path
+        A folder that ``--study`` has written.
+    jobs : int
+        Workers on this machine; the results do not depend on their number.
+
+    Raises
+    ------
+    ScenarioError
+        If it is no study, or asks for what a study may not.
+    """
+    with tempfile.TemporaryDirectory(prefix="crawlsim-") as work:
+        return repeated(place_of(str(study)), Path(work).resolve(), partial(_again, jobs=jobs))
+
+
+def _again(study: Study, work: Path, *, jobs: int) -> int:
+    """Run the command of a study in a folder with its inputs; what it shows is not shown."""
+    from crawlsim.cli.program import commands
+
+    name, *options = study.words()
+    assert name in COMMANDS
+    sources = [str(work / each) for each in study.scenarios]
+    words = [name, *options, f"--jobs={jobs}", f"{_OPTION}={work}", "--force", "--", *sources]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        code = commands.main(words, prog_name="crawlsim", standalone_mode=False)
+    return code if isinstance(code, int) else 0
+
+
+@command(
+    "repeat",
+    example="crawlsim repeat study",
+    then="crawlsim repeat study --json, the same for a program",
+)
+@takes(
+    click.argument("study", metavar="DIR"),
+    option("--jobs N", "Workers on this machine.", type=click.IntRange(1, 256), default=1),
+    JSON,
+)
+def repeat_study(study: str, jobs: int, as_json: bool) -> int:
+    """Run a study again, and say byte for byte whether it is the same.
+
+    Exit code 0: it is. 1: something differs; each file that does is named, with what differs.
+    """
+    found = repeat(study, jobs=jobs)
+    if as_json:
+        print_json(found.record())
+        return int(not found.is_same)
+    table = new_table(escape(found.command), "file", "again")
+    for each in found.files:
+        table.add_row(
+            escape(each.name), escape(each.verdict), style=None if each.verdict == SAME else "red"
+        )
+    show_table(table)
+    for name, (then, now) in found.environment.items():
+        click.echo(f"  {name}: {then} then, {now} now")
+    click.echo(found.verdict)
+    return int(not found.is_same)
