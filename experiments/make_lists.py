@@ -1,4 +1,4 @@
-"""Write what ``crawlsim formulas``, ``schema`` and reports of studies say, and the glossary's synonyms.
+"""Write what ``crawlsim formulas``, ``schema`` and reports of studies say; the glossary's synonyms.
 
 Run as ``python -m experiments.make_lists`` after a change of any. The commands would otherwise load
 all formulas, or all sections of a scenario, before they say a word.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from click.core import ParameterSource
@@ -17,6 +17,7 @@ from rich.markup import escape
 
 from crawlsim.cli.files import (
     PROVENANCE,
+    Text,
     own_folder,
     place_of,
     provenance,
@@ -25,7 +26,7 @@ from crawlsim.cli.files import (
     write_files,
 )
 from crawlsim.cli.loading import load_scenarios
-from crawlsim.cli.options import JSON, command, option, quantile_change, takes
+from crawlsim.cli.options import JSON, WHERE, command, quantile_change, takes
 from crawlsim.cli.tables import new_table, print_json, show_table
 from crawlsim.own_files import is_own
 from crawlsim.study.archive import (
@@ -92,8 +93,10 @@ def keep(folder: str, run: Callable[..., int | None], given: Mapping[str, Any]) 
     write_files(place, texts, record, force=force, option=_OPTION)
     begun = perf_counter()
     try:
-        code = run(**given | _placed(name, place, scenarios)) or 0
+        code = run(**{**given, **_placed(name, place, scenarios)}) or 0
     except BaseException:
+        with contextlib.suppress(OSError):
+            (place / RESULTS).rmdir()  # nothing was written
         if not (place / RESULTS).exists():
             remove_files(place)
         raise
@@ -101,8 +104,9 @@ def keep(folder: str, run: Callable[..., int | None], given: Mapping[str, Any]) 
     digests = {each: digest_in(place, each) for each in made}
     study = Study(name, options, [scenario_name(each) for each in scenarios], code, digests, [])
     took = perf_counter() - begun
-    report = Stress(study, scenarios, changes, origins, place, answers, environment(), took)
-    files = {RECORD: study.text(), **documents(report)}
+    kept = load_scenarios(_sources(place, scenarios), ())
+    report = Stress(study, kept, changes, origins, place, answers, environment(), took)
+    files: dict[str, Text] = {RECORD: study.text(), **documents(report)}
     write_files(place, files, record, force=force, option=_OPTION, kept=texts)
     click.echo(f"the study: {place}; again: crawlsim repeat {folder}", err=True)
     return code
@@ -110,7 +114,7 @@ def keep(folder: str, run: Callable[..., int | None], given: Mapping[str, Any]) 
 
 def _recorded_options(context: click.Context) -> Options:
     """The options of a command that were given, and that numbers depend on."""
-    options: dict[str, str | bool | list[str]] = {}
+    options: dict[str, str | Literal[True] | list[str]] = {}
     for each in context.command.params:
         name = each.opts[0]
         source = context.get_parameter_source(each.name or "")
@@ -118,7 +122,9 @@ def _recorded_options(context: click.Context) -> Options:
         if given and name not in WITHOUT_EFFECT:
             value = context.params[each.name or ""]
             is_list = isinstance(value, tuple)
-            options[name] = list(map(str, value)) if is_list else value is True or str(value)
+            options[name] = (
+                list(map(str, value)) if is_list else True if value is True else str(value)
+            )
     return options
 
 
@@ -137,8 +143,7 @@ def _refuse_beside(given: Mapping[str, Any], options: Options, name: str) -> Non
 def _placed(name: str, place: Path, scenarios: Sequence[Scenario]) -> dict[str, Any]:
     """What the command is called with instead, so that it reads and writes in the study only."""
     results = place / RESULTS
-    inputs = tuple(str(place / scenario_name(each)) for each in scenarios)
-    common = {"sources": inputs, "changes": ()}
+    common = {"sources": _sources(place, scenarios), "changes": ()}
     if name == "optimize":
         results.mkdir(exist_ok=True)
         files = {"out": "best.toml", "report": "report.html", "answer": "answer.json"}
@@ -149,6 +154,11 @@ def _placed(name: str, place: Path, scenarios: Sequence[Scenario]) -> dict[str, 
         "figures": str(place / FIGURES),
         "versions_apart": True,
     }
+
+
+def _sources(place: Path, scenarios: Sequence[Scenario]) -> tuple[str, ...]:
+    """The scenario files of the study."""
+    return tuple(str(place / scenario_name(each)) for each in scenarios)
 
 
 def _made(place: Path, folder: str) -> list[str]:
@@ -163,7 +173,9 @@ def _made(place: Path, folder: str) -> list[str]:
     ]
 
 
-def repeat(study: str | Path, *, jobs: int = 1) -> Repetition:
+def repeat(
+    study: str | Path, *, engine: str | None = None, jobs: int = 1, cluster: str | None = None
+) -> Repetition:
     """A study that is run again, and whether everything is the same, byte for byte.
 
     Nothing of the study is changed, and nothing of it is executed but one of our own commands.
@@ -172,8 +184,12 @@ def repeat(study: str | Path, *, jobs: int = 1) -> Repetition:
     ----------
     study : str or Path
         A folder that ``--study`` has written.
+    engine : str, optional
+        "compiled" or "simpy": the numbers are the same.
     jobs : int
         Workers on this machine; the results do not depend on their number.
+    cluster : str, optional
+        The address of a Dask scheduler.
 
     Raises
     ------
@@ -181,17 +197,19 @@ def repeat(study: str | Path, *, jobs: int = 1) -> Repetition:
         If it is no study, or asks for what a study may not.
     """
     with tempfile.TemporaryDirectory(prefix="crawlsim-") as work:
-        return repeated(place_of(str(study)), Path(work).resolve(), partial(_again, jobs=jobs))
+        where = {"--engine": engine, "--jobs": str(jobs), "--cluster": cluster}
+        given = [f"{name}={value}" for name, value in where.items() if value is not None]
+        return repeated(place_of(str(study)), Path(work).resolve(), partial(_again, given))
 
 
-def _again(study: Study, work: Path, *, jobs: int) -> int:
+def _again(where: Sequence[str], study: Study, work: Path) -> int:
     """Run the command of a study in a folder with its inputs; what it shows is not shown."""
     from crawlsim.cli.program import commands
 
     name, *options = study.words()
     assert name in COMMANDS
     sources = [str(work / each) for each in study.scenarios]
-    words = [name, *options, f"--jobs={jobs}", f"{_OPTION}={work}", "--force", "--", *sources]
+    words = [name, *options, *where, f"{_OPTION}={work}", "--force", "--", *sources]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         code = commands.main(words, prog_name="crawlsim", standalone_mode=False)
     return code if isinstance(code, int) else 0
@@ -204,15 +222,15 @@ def _again(study: Study, work: Path, *, jobs: int) -> int:
 )
 @takes(
     click.argument("study", metavar="DIR"),
-    option("--jobs N", "Workers on this machine.", type=click.IntRange(1, 256), default=1),
+    *WHERE,
     JSON,
 )
-def repeat_study(study: str, jobs: int, as_json: bool) -> int:
+def repeat_study(study: str, as_json: bool, **where: Any) -> int:
     """Run a study again, and say byte for byte whether it is the same.
 
     Exit code 0: it is. 1: something differs; each file that does is named, with what differs.
     """
-    found = repeat(study, jobs=jobs)
+    found = repeat(study, **where)
     if as_json:
         print_json(found.record())
         return int(not found.is_same)

@@ -14,8 +14,9 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any, Literal
 
 from crawlsim.cli.files import may_be_a_name
 from crawlsim.own_files import PROGRAM
@@ -46,7 +47,7 @@ _LARGEST_RECORD = 20_000_000
 _MOST_FILES = 10_000
 _DIGEST = re.compile("[0-9a-f]{64}")
 
-Options = Mapping[str, str | bool | list[str]]
+Options = Mapping[str, str | Literal[True] | list[str]]
 """Options of a command as one types them: "--seed" -> "3", and True for one without a value."""
 
 
@@ -192,7 +193,7 @@ _CHECKS = (
 """What is asked of each entry of a record, in this order, and in words."""
 
 
-def opened(folder: Path, name: str) -> BinaryIO:
+def opened(folder: Path, name: str) -> BufferedReader:
     """A plain file of a folder, which no link leads to.
 
     Raises

@@ -77,7 +77,7 @@ crawlsim repeat .
   ```
 
 - `report.md` and `report.html`: the study by STRESS-DES; `{METADATA}`: the same for archives
-- `{RECORD}`: the command, and a digest of each file; times, versions and machines: `provenance.json`
+- `{RECORD}`: the command, and a digest of each file; `provenance.json`: when, and on what machine
 """
 
 

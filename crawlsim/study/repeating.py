@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import math
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -18,7 +17,7 @@ from crawlsim.study.inputs import INPUTS, tables_with_files
 from scenarios import ScenarioError
 from scenarios.errors import MISSING
 from scenarios.files import parse_value, read_entries
-from scenarios.text import shortened, visible
+from scenarios.text import counted, shortened, visible
 from sim.sweep import parse_vary
 
 SAME = "the same, byte for byte"
@@ -151,7 +150,7 @@ def _refuse_what_leaves(said: Study, work: Path) -> None:
                 raise ScenarioError("file", path, f"must be a file of the study, in {INPUTS}", name)
     for option in ("--vary", "--over"):
         words = said.options.get(option, [])
-        for word in [words] if isinstance(words, str) else words if words is not True else []:
+        for word in words if isinstance(words, list) else [str(words)]:
             if names_a_file(word):
                 raise ScenarioError(option, word, "may not name files in a study")
 
@@ -214,10 +213,11 @@ def _difference_of_rows(one: Iterator[list[str]], other: Iterator[list[str]]) ->
             numbers += 1
             scale = max(abs(was), abs(is_now))
             largest = max(largest, abs(was - is_now) / scale if scale else 0.0)
-        errors = max(errors, _in_standard_errors(dict(zip(header, row)), dict(zip(header, again))))
+        named = (dict(zip(header, each, strict=False)) for each in (row, again))
+        errors = max(errors, _in_standard_errors(*named))
     if largest <= _ROUNDING:
         return ROUNDING
-    said = f"differs: {numbers} numbers, by up to {100 * largest:.2g} %"
+    said = f"differs: {counted(numbers, 'number')}, by up to {100 * largest:.2g} %"
     return f"{said}, {errors:.2g} standard errors" if errors else said
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from typing import Any
 from crawlsim.report.pages import rendered
 from crawlsim.report.words import of_entry, value_in_words
 from crawlsim.study.archive import Study, opened
+from crawlsim.study.inputs import tables_with_files
 from scenarios import Scenario, ScenarioError
 from scenarios.base import listed
 from scenarios.errors import MISSING
@@ -44,7 +46,7 @@ _DESCRIPTIONS = "model.json"
 
 _STORY = {
     "page_set": "Pages are born, become known after a delay, are accessed, and vanish.",
-    "robots": "Each active robot asks which page is next, accesses it, which takes the access time, "
+    "robots": "Each active robot asks which page is next, accesses it for the access time, "
     "delivers it, and asks again.",
     "buffer": "A page that is delivered enters the buffer if there is room; an idle indexer takes "
     "one that waits, and works on it for the service time; what finds no room is lost, unless "
@@ -124,6 +126,22 @@ _AIMS = {
     "of the values below.",
     "optimize": "The best decision of one kind is sought.",
 }
+
+
+_EXPERIMENT = {
+    "--vary": "Varied",
+    "--over": "Chosen from",
+    "--target": "What is decided",
+    "--minimise": "The least is sought of",
+    "--maximise": "The largest is sought of",
+    "--first": "The first value is sought that keeps",
+    "--last": "The last value is sought that keeps",
+    "--subject-to": "Only what keeps",
+    "--indifference": "Differences that do not count, up to",
+    "--confidence": "Confidence of the choice",
+    "--fail-if": "It counts as failed if",
+}
+"""Options that say what is tried and wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,14 +255,27 @@ class Stress:
         """What the study is called."""
         return "; ".join(_plain(each.title or each.name) for each in self.scenarios)
 
+    @cached_property
+    def _files(self) -> dict[str, dict[str, Any]]:
+        """The entries of each scenario; data files by their names in the study."""
+        found = {}
+        for scenario in self.scenarios:
+            found[scenario.name] = scenario.as_file()
+            for table in tables_with_files(found[scenario.name]):
+                table["file"] = os.path.relpath(table["file"], self.place)
+        return found
+
+    def _at(self, scenario: Scenario, key: str) -> Any:
+        """An entry of the file, None where it has none."""
+        value: Any = self._files[scenario.name]
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return value
+
     def _has(self, scenario: Scenario, entry: str) -> bool:
         key, _, wanted = entry.partition("=")
-        value: Any = scenario.as_file()
-        for part in key.split("."):
-            if not isinstance(value, Mapping) or part not in value:
-                return False
-            value = value[part]
-        return not wanted or value == wanted
+        value = self._at(scenario, key)
+        return value is not None and (not wanted or value == wanted)
 
     def _any_has(self, *entries: str) -> bool:
         return any(self._has(each, entry) for each in self.scenarios for entry in entries)
@@ -277,9 +308,10 @@ class Stress:
     def _varied(self) -> list[str]:
         """What the options say of the experiment."""
         return [
-            f"`{_plain(word)}`."
-            for word in self.study.words()[1:]
-            if not word.startswith(("--seed", "--replications", "--warmup", "--precision"))
+            f"{words}: `{_plain(value)}`."
+            for name, words in _EXPERIMENT.items()
+            if name in self.study.options
+            for value in _each(self.study.options[name])
         ]
 
     def _logic(self) -> Iterator[Item]:
@@ -297,7 +329,7 @@ class Stress:
             f"{of_entry(key, each.time_unit)}: {_plain(value_in_words(value))}."
             for each in self.scenarios
             for key in _RULES
-            if (value := _at(each, key)) is not None
+            if (value := self._at(each, key)) is not None
         ]
         described = self._described(_ALGORITHMS)
         said = [*dict.fromkeys(rules), *described] or ["No rule decides anything here."]
@@ -307,8 +339,55 @@ class Stress:
     def _components(self) -> Iterator[tuple[str, str]]:
         for each in self.scenarios:
             name = f" ({each.name})" if len(self.scenarios) > 1 else ""
-            for kind, words in _components(each).items():
+            for kind, words in self._parts(each).items():
                 yield f"{kind}{name}", words or "none"
+
+    def _parts(self, scenario: Scenario) -> dict[str, str]:
+        """Entities, activities, resources, queues, and where entities enter and leave."""
+
+        def words(*keys: str) -> str:
+            return "; ".join(
+                f"{of_entry(key, scenario.time_unit)}: {_plain(value_in_words(value))}"
+                for key in keys
+                if (value := self._at(scenario, key)) is not None
+            )
+
+        def those(**present: bool) -> str:
+            return ", ".join(
+                name.replace("_", " ") for name, is_there in present.items() if is_there
+            )
+
+        has = {key: self._at(scenario, key) is not None for key in self._files[scenario.name]}
+        crawls, waits = has.get("robots", False), has.get("buffer", False)
+        packets, probed = has.get("servers", False), has.get("probing", False)
+        way = [
+            "a page enters with the delivery of an access, and leaves when it is indexed"
+            + ", lost at a full buffer or obsolete" * waits
+            if crawls
+            else "",
+            "a packet enters at its arrival, and leaves when it is served or lost"
+            if packets
+            else "",
+            "an update enters when it happens, and leaves with the next probe" if probed else "",
+        ]
+        return {
+            "entities": those(
+                pages=crawls, queries=has.get("clients", False), packets=packets, updates=probed
+            ),
+            "activities": words(
+                "robots.access_time", "buffer.service", "servers.service", "servers.rates"
+            )
+            or those(probes=probed),
+            "resources": words("robots.available", "buffer.servers", "servers.rates")
+            or those(probes=probed),
+            "queues": words(
+                "buffer.waiting_places",
+                "buffer.discipline",
+                "buffer.when_full",
+                "servers.waiting_places",
+            ),
+            "entry and exit": "; ".join(filter(None, way)),
+        }
 
     def _data(self) -> Iterator[Item]:
         said = [f"{_plain(each.paper)}: `{each.name}`." for each in self.scenarios if each.paper]
@@ -318,11 +397,11 @@ class Stress:
         ]
         cited = all(each.paper for each in self.scenarios) and not self.origins
         yield self._item("3.1", "Data sources", said, asks="" if cited else "data_sources")
-        rows = [("scenario", "entry", "value", "key")]
+        rows: list[tuple[str, ...]] = [("scenario", "entry", "value", "key")]
         rows += [
-            (each.name, of_entry(key, each.time_unit), _plain(value_in_words(value)), key)
+            (each.name, of_entry(key, each.time_unit), _plain(value_in_words(value)), f"`{key}`")
             for each in self.scenarios
-            for key, value in _parameters(each)
+            for key, value in _parameters(self._files[each.name])
         ]
         yield Item("3.2", "Input parameters", ["All others have their defaults."], rows)
         if self.origins:
@@ -344,9 +423,10 @@ class Stress:
         warm = [f"The warm-up: `--warmup {_plain(str(asked))}`."] if asked else warm
         yield Item("4.1", "Initialisation", [start, *warm])
         lengths = [
-            f"`{each.name}`: up to {number(_horizon(each))} {units(each.time_unit, _horizon(each))}, "
+            f"`{each.name}`: up to {number(end)} {units(each.time_unit, end)}, "
             f"{self._replications(each)}."
             for each in self.scenarios
+            for end in [_horizon(each)]
         ]
         yield Item("4.2", "Run length", [*lengths, _model()["Window"]])
         yield Item("4.3", "Estimation approach", list(self._estimation()))
@@ -498,6 +578,10 @@ def _plain(text: str) -> str:
     return visible(shortened(" ".join(text.split()), _LONGEST_TEXT)).replace("`", "'")
 
 
+def _each(value: Any) -> list[str]:
+    return list(map(str, value)) if isinstance(value, list) else [str(value)]
+
+
 _SPECIAL = re.compile(r"([\\<>&*_\[\]|#])")
 
 
@@ -519,21 +603,13 @@ def _coded(text: str) -> list[tuple[str, bool]]:
     return [(part, place % 2 == 1) for place, part in enumerate(text.split("`")) if part]
 
 
-def _at(scenario: Scenario, key: str) -> Any:
-    """An entry of the file, None where it has none."""
-    value: Any = scenario.as_file()
-    for part in key.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value
-
-
 def _horizon(scenario: Scenario) -> float:
     return scenario.probing.horizon if scenario.probing else scenario.run.horizon
 
 
-def _parameters(scenario: Scenario) -> Iterator[tuple[str, Any]]:
+def _parameters(file: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The entries of a file, section by section."""
-    for section, entries in scenario.as_file().items():
+    for section, entries in file.items():
         if section in ("name", "title", "paper", "judged"):
             continue
         if isinstance(entries, Mapping) and section != "activation":
@@ -568,47 +644,3 @@ def _stations(scenario: Scenario) -> Iterator[str]:
     if scenario.probing is not None:
         sources = scenario.sources
         yield from (counted(len(sources) if sources else 1, "source"), "probes", "copy")
-
-
-def _components(scenario: Scenario) -> dict[str, str]:
-    """Entities, activities, resources, queues, and where entities enter and leave."""
-
-    def words(*keys: str) -> str:
-        return "; ".join(
-            f"{of_entry(key, scenario.time_unit)}: {_plain(value_in_words(value))}"
-            for key in keys
-            if (value := _at(scenario, key)) is not None
-        )
-
-    def those(**present: bool) -> str:
-        return ", ".join(name.replace("_", " ") for name, is_there in present.items() if is_there)
-
-    has = {key: _at(scenario, key) is not None for key in scenario.as_file()}
-    crawls, waits = has.get("robots", False), has.get("buffer", False)
-    packets, probed = has.get("servers", False), has.get("probing", False)
-    way = [
-        "a page enters with the delivery of an access, and leaves when it is indexed"
-        + ", lost at a full buffer or obsolete" * waits
-        if crawls
-        else "",
-        "a packet enters at its arrival, and leaves when it is served or lost" if packets else "",
-        "an update enters when it happens, and leaves with the next probe" if probed else "",
-    ]
-    return {
-        "entities": those(
-            pages=crawls, queries=has.get("clients", False), packets=packets, updates=probed
-        ),
-        "activities": words(
-            "robots.access_time", "buffer.service", "servers.service", "servers.rates"
-        )
-        or those(probes=probed),
-        "resources": words("robots.available", "buffer.servers", "servers.rates")
-        or those(probes=probed),
-        "queues": words(
-            "buffer.waiting_places",
-            "buffer.discipline",
-            "buffer.when_full",
-            "servers.waiting_places",
-        ),
-        "entry and exit": "; ".join(filter(None, way)),
-    }
