@@ -29,11 +29,11 @@ from crawlsim.cli.options import (
     NumberRange,
     RunOptions,
     command,
-    in_a_study,
     option,
     takes,
 )
 from crawlsim.cli.output import csv_text, progress_bar
+from crawlsim.cli.study import in_a_study
 from crawlsim.cli.tables import json_text, new_table, print_json, show_table, warn
 from crawlsim.cli.workers import workers
 from crawlsim.own_files import IN_MARKUP, IN_TOML, claim, signed, write

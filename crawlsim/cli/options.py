@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import wraps
 from typing import Any
 
 import click
@@ -134,21 +133,6 @@ SLIDES = (
 """Pictures to be shown, not read."""
 
 
-def in_a_study(run: Command) -> Command:
-    """A command that keeps all about a run in one folder, where ``--study`` asks for that."""
-
-    @wraps(run)
-    def kept(study: str | None, **given: Any) -> Any:
-        if study is None:
-            return run(**given)
-        from crawlsim.cli.study import keep
-
-        return keep(study, run, given)
-
-    shown = "Keep all in one folder: files read, results, figures, a report; see repeat."
-    return option("--study DIR", shown)(kept)
-
-
 RUN = (
     SET,
     QUANTILES,
@@ -157,7 +141,6 @@ RUN = (
     option("--warmup TIME", 'Time before counting begins; "auto" chooses it by the formulas.'),
     *WHERE,
     option("--out DIR", "Write CSV files, a report, the scenario and its provenance."),
-    in_a_study,
     *SLIDES,
     FORCE,
     option(

@@ -6,7 +6,7 @@ import contextlib
 import io
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,7 +26,7 @@ from crawlsim.cli.files import (
     write_files,
 )
 from crawlsim.cli.loading import load_scenarios
-from crawlsim.cli.options import JSON, WHERE, command, quantile_change, takes
+from crawlsim.cli.options import JSON, WHERE, Command, command, option, quantile_change, takes
 from crawlsim.cli.tables import new_table, print_json, show_table
 from crawlsim.own_files import is_own
 from crawlsim.study.archive import (
@@ -48,6 +48,19 @@ if TYPE_CHECKING:
 _OPTION = "--study"
 _PLACED = ("out", "figures", "drawn_as", "figure", "report", "trace", "pages")
 """Options for which a study has a place of its own, or none."""
+
+
+def in_a_study(run: Command) -> Command:
+    """A command that keeps all about a run in one folder, where ``--study`` asks for that."""
+
+    @wraps(run)
+    def kept(study: str | None, **given: Any) -> Any:
+        if study is None:
+            return run(**given)
+        return keep(study, run, given)
+
+    shown = "Keep all in one folder: files read, results, figures, a report; see repeat."
+    return option("--study DIR", shown)(kept)
 
 
 def keep(folder: str, run: Callable[..., int | None], given: Mapping[str, Any]) -> int:

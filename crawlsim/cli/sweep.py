@@ -40,6 +40,7 @@ from crawlsim.cli.output import (
     unit_of,
 )
 from crawlsim.cli.results import file_names
+from crawlsim.cli.study import in_a_study
 from crawlsim.cli.sweep_cells import (
     CellFiles,
     cell_records,
@@ -284,6 +285,7 @@ class Swept:
     ),
     *ALARMS,
     *RUN,
+    in_a_study,
 )
 def sweep(
     sources: tuple[str, ...],
