@@ -191,7 +191,8 @@ class RunOptions:
     """What a command that simulates is asked for: engine, workers, folder for files, precision.
 
     `changes` are those of ``--set``; `solve` says whether a sweep evaluates formulas too, and
-    `versions_apart` whether reports leave versions to the provenance: others' are then the same.
+    `versions_apart` whether reports leave versions and engines to the provenance: others' are then
+    the same.
     """
 
     engine: str | None = None

@@ -255,9 +255,10 @@ def _report(answers: Sequence[Answer], options: RunOptions) -> str:
         replace(each.entry(), doubled=effect_of_doubling(each.scenario, each.results))
         for each in answers
     ]
-    versions = {} if options.versions_apart else package_versions()
-    if not options.versions_apart:
-        versions["Python"] = platform.python_version()
+    versions = package_versions() | {"Python": platform.python_version()}
+    if options.versions_apart:
+        versions = {}
+        entries = [replace(each, results=replace(each.results, engine="")) for each in entries]
     if options.precision is not None:
         versions["precision"] = f"{options.precision:g}"
     return html(entries, provenance=versions, folder=options.out or ".")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rocrate.rocrate import ROCrate
 
 from crawlsim import ScenarioError, load, repeat
 from crawlsim.study.archive import read_study
@@ -340,6 +341,13 @@ def test_the_metadata_are_a_research_object(study_of: Callable[[str], Path]) -> 
     assert set(read_study(study).files) < parts
     for part in parts:
         assert entities[part]["contentSize"] == str((study / part).stat().st_size)
-    linked = pytest.importorskip("rocrate.rocrate").ROCrate(study)
+    linked = ROCrate(study)
     assert {each.id for each in linked.data_entities} == parts
     assert linked.get("#run")["result"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("command", ["check", "sweep"])
+def test_the_other_engine_gives_the_same(command: str, study_of: Callable[[str], Path]) -> None:
+    again = repeat(study_of(command), engine="compiled")
+    assert again.is_same, again.record()
