@@ -320,7 +320,8 @@ def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum, forc
         )
         contents["--report"] = signed(page, IN_MARKUP)
     if "--study" in files:
-        contents["--study"] = f"{json_text(_record(scenario, optimum))}\n".encode()
+        record = _record(scenario, optimum) | {"measure": optimum.measure}
+        contents["--study"] = f"{json_text(record)}\n".encode()
     write_all(files, contents, force=force)
 
 

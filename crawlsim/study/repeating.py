@@ -29,6 +29,7 @@ _ROUNDING = 1e-9
 """Part of a number up to which a difference counts as rounding."""
 
 _LONGEST = 80
+_LONGEST_COMMAND = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,8 @@ def repeated(study: Path, work: Path, again: Again) -> Repetition:
     files += [FileAgain(name, "new") for name in _new(said, work)]
     if code != said.exit_code:
         files.append(FileAgain("the exit code", f"was {said.exit_code}, and is {code} now"))
-    return Repetition(" ".join(said.words()), files, environment_since(study))
+    command = visible(shortened(" ".join(said.words()), _LONGEST_COMMAND))
+    return Repetition(command, files, environment_since(study))
 
 
 def _copy(study: Path, work: Path, name: str) -> None:

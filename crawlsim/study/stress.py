@@ -170,6 +170,9 @@ class Item:
     asks: str = ""
 
 
+_ANSWER = "results/answer.json"
+
+
 def answers_in(folder: Path) -> dict[str, str]:
     """What the author has answered, in a file that only the author writes.
 
@@ -293,7 +296,7 @@ class Stress:
             for name in self._measures()
             if name in MEASURES
         ]
-        yield Item("1.2", "Model outputs", said or ["See `results/answer.json`."])
+        yield Item("1.2", "Model outputs", said)
         yield Item("1.3", "Experimentation aims", [_AIMS[self.study.command], *self._varied()])
 
     def _measures(self) -> list[str]:
@@ -302,8 +305,18 @@ class Stress:
             if name in self.study.files:
                 with (self.place / name).open(encoding="utf-8", newline="") as stream:
                     return list(dict.fromkeys(row["measure"] for row in csv.DictReader(stream)))
-        found = json.loads((self.place / "results" / "answer.json").read_text("utf-8"))
-        return [found["measure"]] if "measure" in found else ["control_cost"]
+        return [self._answer["measure"]]
+
+    @cached_property
+    def _answer(self) -> dict[str, Any]:
+        """The decision of `optimize`."""
+        found: dict[str, Any] = json.loads((self.place / _ANSWER).read_text("utf-8"))
+        return found
+
+    @cached_property
+    def _is_exact(self) -> bool:
+        """Whether the answer is from formulas alone."""
+        return _ANSWER in self.study.files and self._answer["kind"] != "simulated"
 
     def _varied(self) -> list[str]:
         """What the options say of the experiment."""
@@ -412,6 +425,14 @@ class Stress:
         yield Item("3.4", "Assumptions", [*said, _model()["Numbers"]])
 
     def _experiments(self) -> Iterator[Item]:
+        if self._is_exact:
+            said = ["Nothing is simulated: the answer is computed for the long run."]
+            yield Item("4.1", "Initialisation", said)
+            yield Item("4.2", "Run length", said)
+            kind, notes = self._answer["kind"], self._answer["notes"]
+            said = [f"The answer is of the kind `{kind}`.", *map(_plain, notes)]
+            yield Item("4.3", "Estimation approach", said)
+            return
         simulated = [each for each in self.scenarios if each.probing is None]
         warm = [
             f"`{each.name}`: counting begins after {number(each.run.warmup)} "
@@ -432,6 +453,8 @@ class Stress:
         yield Item("4.3", "Estimation approach", list(self._estimation()))
 
     def _replications(self, scenario: Scenario) -> str:
+        if self.study.command == "optimize":
+            return "as many replications as the choice needs"
         asked = self.study.options.get("--replications")
         count = int(str(asked)) if asked else scenario.run.replications
         precise = "--precision" in self.study.options or "--indifference" in self.study.options
@@ -440,8 +463,9 @@ class Stress:
     def _estimation(self) -> Iterator[str]:
         options = self.study.options
         yield (
-            "Replications are independent. An estimate is a mean over them, or of a ratio the "
-            "jackknife's; its 95 % interval is Student's."
+            "Replications are independent. An estimate is a function of the sums over them; its "
+            "standard error is the jackknife's, and its 95 % interval Student's, of a share "
+            "Wilson's with the variance that replications show."
         )
         if "--precision" in options:
             yield (
@@ -476,7 +500,9 @@ class Stress:
         yield Item(
             "5.2",
             "Random sampling",
-            [
+            ["No random number is drawn."]
+            if self._is_exact
+            else [
                 f"Seed {seeds}. Each source of randomness of each replication has a stream of its "
                 "own: PCG64, seeded by numpy's SeedSequence from the seed, the number of the "
                 "replication and the source. So results do not depend on the number of workers, "

@@ -91,13 +91,18 @@ def test_what_is_repeated_is_the_same(command: str, study_of: Callable[[str], Pa
     assert {each: each.stat().st_mtime_ns for each in study.rglob("*")} == before
 
 
-def test_a_study_depends_on_nothing_outside(
-    study_of: Callable[[str], Path], home: Path, tmp_path: Path
+@pytest.mark.parametrize("command", WORDS)
+def test_a_study_says_nothing_of_where_it_was_made(
+    command: str, study_of: Callable[[str], Path], home: Path
 ) -> None:
-    """It says nothing of where it was made, and is the same elsewhere, without its sources."""
-    moved = Path(shutil.copytree(study_of("check"), tmp_path / "elsewhere"))
-    for each in moved.rglob("*.*"):
+    for each in study_of(command).rglob("*.*"):
         assert str(home).encode() not in each.read_bytes(), each
+
+
+def test_a_study_depends_on_nothing_outside(
+    study_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    moved = Path(shutil.copytree(study_of("check"), tmp_path / "elsewhere"))
     assert load(moved / "inputs/mine.toml").robots.available == 3  # type: ignore[union-attr]
     assert read_study(moved).words() == ["check", "--seed=7"]
     assert repeat(moved, engine="simpy").is_same
@@ -252,6 +257,9 @@ def test_a_report_has_twenty_items_most_of_them_filled_in(
     assert "16 of its 20 items" in text
     assert "<b>" not in text
     assert "Varied: `robots.available=1..2`" in (study_of("sweep") / "report.md").read_text()
+    decided = (study_of("optimize") / "report.md").read_text()
+    assert "`weighted_obsolescence`: sum of weights" in decided
+    assert "No random number is drawn." in decided
     html = (study_of("check") / "report.html").read_text()
     assert "&lt;b&gt;crawl" in html
     assert "<b>" not in html
