@@ -7,6 +7,7 @@ import io
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
+from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,15 +38,18 @@ from crawlsim.study.archive import (
     WITHOUT_EFFECT,
     Study,
     digest_in,
+    read_study,
 )
 from crawlsim.study.inputs import input_files, scenario_name
 from crawlsim.study.repeating import SAME, Repetition, names_a_file, repeated
 from scenarios import Scenario, ScenarioError
+from scenarios.text import shortened, visible
 
 if TYPE_CHECKING:
     from crawlsim.study.archive import Options
 
 _OPTION = "--study"
+_LONGEST_COMMAND = 500
 _PLACED = ("out", "figures", "drawn_as", "figure", "report", "trace", "pages")
 """Options for which a study has a place of its own, or none."""
 
@@ -102,6 +106,7 @@ def keep(folder: str, run: Callable[..., int | None], given: Mapping[str, Any]) 
     texts, origins = input_files(scenarios, place)
     names = [*texts, PROVENANCE, RECORD, *NAMES]
     own_folder(folder, names, force=force, option=_OPTION)
+    _refuse_another_sweep(folder, Study(name, options, [], 0, {}, []), texts)
     record = partial(provenance, [], {"command": name, "set": list(changes)})
     write_files(place, texts, record, force=force, option=_OPTION)
     begun = perf_counter()
@@ -151,6 +156,22 @@ def _refuse_beside(given: Mapping[str, Any], options: Options, name: str) -> Non
             if names_a_file(word):
                 reason = f"does not go with {_OPTION}: name the file in the scenario of {name}"
                 raise ScenarioError(each, word, reason)
+
+
+def _refuse_another_sweep(folder: str, asked: Study, texts: Mapping[str, Text]) -> None:
+    """Refuse the place of a sweep, whose cells another one could not go on with."""
+    place = place_of(folder).resolve()
+    if not (place / RECORD).exists():
+        return
+    there = read_study(place)
+    if "sweep" not in (there.command, asked.command):
+        return
+    written = {each: text for each, text in texts.items() if isinstance(text, str)}
+    digests = {each: sha256(text.encode()).hexdigest() for each, text in written.items()}
+    if there.words() != asked.words() or not digests.items() <= there.files.items():
+        words = shortened(visible(" ".join(there.words())), _LONGEST_COMMAND)
+        reason = f"holds another study: {words}; give another folder"
+        raise ScenarioError(_OPTION, folder, reason)
 
 
 def _placed(name: str, place: Path, scenarios: Sequence[Scenario]) -> dict[str, Any]:

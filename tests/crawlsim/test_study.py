@@ -333,6 +333,23 @@ def test_nothing_of_another_is_replaced_and_what_fails_leaves_nothing(
     assert (code, "behind a link" in err) == (2, True)
 
 
+def test_a_sweep_is_not_replaced_by_another(
+    study_of: Callable[[str], Path], tmp_path: Path, crawlsim: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same one again reads its cells, also where the folder was moved."""
+    moved = Path(shutil.copytree(study_of("sweep"), tmp_path / "moved"))
+    monkeypatch.chdir(moved.parent)
+    before = (moved / "study.json").read_bytes()
+    words = ("sweep", "moved/inputs/mine.toml", "--study", "moved", "--engine", "simpy")
+    code, _, err = crawlsim(*words, "--vary", "robots.available=1..3")
+    assert code == 2
+    assert "holds another study: sweep --vary=robots.available=1..2" in err
+    assert (moved / "study.json").read_bytes() == before
+    monkeypatch.setattr("crawlsim.cli.sweep_cells.simulate_as_asked", None)
+    assert crawlsim(*words, *WORDS["sweep"])[0] == 0
+    assert (moved / "study.json").read_bytes() == before
+
+
 def test_a_record_of_another_place_is_no_study(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="is no study"):
         repeat(tmp_path)
