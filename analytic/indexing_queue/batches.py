@@ -246,7 +246,7 @@ def batch_rates(solved: SolvedBatches) -> dict[str, float]:
         rates["waiting"] += share * state.waiting
         rates["busy"] += share * len(state.jobs)
         rates["robots"] += share * chain.robots_at(state.level)
-        rates["batches"] += share * sum(exits[phase] for _, phase in state.jobs)
+        rates["batches"] += share * math.fsum(exits[phase] for _, phase in state.jobs)
         for event in chain.events(state):
             rates["delivered"] += share * event.rate * event.delivered
             rates["lost"] += share * event.rate * (event.delivered - event.entering)
@@ -426,7 +426,7 @@ def _rows(scenario: Scenario, sojourns: list[Row] | None) -> Iterator[Row]:
     rates = batch_rates(solved)
     chain = solved.chain
     phases = range(chain.modes.shape[2])
-    empty = sum(solved.probabilities.get(BatchState(0, phase, ()), 0.0) for phase in phases)
+    empty = math.fsum(solved.probabilities.get(BatchState(0, phase, ()), 0.0) for phase in phases)
     mean = rates["waiting"] + rates["served"] * moment(chain.service, 1)
     robots = rates["robots"], list[float]()
     yield from all_rows(KnownLevels(empty, mean), robots, rates, scenario.prices, sojourns)
