@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -18,6 +19,7 @@ NAMES = ("README.md", LOCK, "report.md", "report.html", METADATA)
 """All of them."""
 
 _PROGRAM = "crawlsim"
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def environment() -> dict[str, str]:
@@ -90,8 +92,6 @@ def _lock() -> Iterator[str]:
 
 def _needed(name: str, found: dict[str, str] | None = None) -> dict[str, str]:
     """The packages that one needs, itself among them, with their versions."""
-    from packaging.requirements import Requirement
-
     found = {} if found is None else found
     if name in found:
         return found
@@ -99,7 +99,8 @@ def _needed(name: str, found: dict[str, str] | None = None) -> dict[str, str]:
         found[name] = version(name)
     except PackageNotFoundError:
         return found
-    for each in map(Requirement, requires(name) or ()):
-        if each.marker is None or each.marker.evaluate({"extra": ""}):
-            _needed(each.name.lower(), found)
+    for each in requires(name) or ():
+        asked, _, marker = each.partition(";")
+        if "extra" not in marker and (needed := _NAME.match(asked)):
+            _needed(needed[0].lower(), found)
     return found
