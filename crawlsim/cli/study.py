@@ -34,6 +34,7 @@ from crawlsim.study.archive import (
     COMMANDS,
     FIGURES,
     RECORD,
+    RECORDED,
     RESULTS,
     WITHOUT_EFFECT,
     Study,
@@ -139,6 +140,8 @@ def _recorded_options(context: click.Context) -> Options:
         given = isinstance(each, click.Option) and source == ParameterSource.COMMANDLINE
         if given and name not in WITHOUT_EFFECT:
             value = context.params[each.name or ""]
+            if name not in RECORDED:
+                raise ScenarioError(name, value, f"does not go with {_OPTION}")
             is_list = isinstance(value, tuple)
             options[name] = (
                 list(map(str, value)) if is_list else True if value is True else str(value)

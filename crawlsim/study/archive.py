@@ -33,6 +33,16 @@ FIGURES = "figures"
 
 COMMANDS = ("run", "check", "sweep", "optimize")
 
+RECORDED = frozenset(
+    {
+        *("--confidence", "--control-variates", "--distributions", "--fail-if", "--first"),
+        *("--indifference", "--kind", "--last", "--max-replications", "--maximise", "--measure"),
+        *("--minimise", "--negligible", "--no-solve", "--over", "--precision", "--replications"),
+        *("--seed", "--subject-to", "--target", "--vary", "--warmup"),
+    }
+)
+"""Options that numbers depend on; no other one of a stranger's study is given to a command."""
+
 WITHOUT_EFFECT = frozenset(
     {
         *("--all", "--cluster", "--engine", "--figure", "--figures", "--force", "--format"),
@@ -144,9 +154,7 @@ def _refusal(folder: Path, reason: str) -> ScenarioError:
 
 def _are_options(value: Any) -> bool:
     return isinstance(value, dict) and all(
-        isinstance(name, str)
-        and re.fullmatch("--[a-z][a-z-]*", name)
-        and name not in WITHOUT_EFFECT
+        name in RECORDED
         and (
             each is True or _is_word(each) or (isinstance(each, list) and all(map(_is_word, each)))
         )

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from rocrate.rocrate import ROCrate
 
 from crawlsim import ScenarioError, load, repeat
-from crawlsim.study.archive import read_study
+from crawlsim.cli.program import commands
+from crawlsim.study.archive import COMMANDS, RECORDED, WITHOUT_EFFECT, read_study
 from crawlsim.study.repeating import ROUNDING, SAME
 from crawlsim.study.stress import QUESTIONS, Stress
 
@@ -233,6 +235,19 @@ HOSTILE = {
     "data behind a linked folder": _behind_a_linked_folder,
     "a pipe": _a_pipe,
 }
+
+
+def test_of_every_option_it_is_known_whether_numbers_depend_on_it() -> None:
+    """A new one that is in neither list is refused beside --study, and in a stranger's study."""
+    options = {
+        each.opts[0]
+        for name in COMMANDS
+        for each in commands.commands[name].loaded.params  # type: ignore[attr-defined]
+        if isinstance(each, click.Option)
+    }
+    assert options <= RECORDED | WITHOUT_EFFECT
+    assert not RECORDED & WITHOUT_EFFECT
+    assert options >= RECORDED
 
 
 @pytest.mark.parametrize("change", HOSTILE.values(), ids=list(HOSTILE))
