@@ -3,7 +3,8 @@
 `import crawlsim` is all that a user needs: `load` a scenario, `run`, `solve` or `check` it,
 `optimize` a decision, `sweep` what-ifs, `fit` a log, `schedule` the visits of a crawler, `compare`
 one's own formula with a simulation, `compare_designs` two systems, `export` one to another tool,
-`use` a plugin of one's own. What there is say `library`, `formulas`, `papers` and `schema`.
+`use` a plugin of one's own, `repeat` a study. What there is say `library`, `formulas`, `papers` and
+`schema`.
 """
 
 from importlib import import_module
@@ -36,11 +37,13 @@ if TYPE_CHECKING:
         sweep,
     )
     from crawlsim.best_frequencies import PageFrequencies, frequencies
+    from crawlsim.cli.study import repeat
     from crawlsim.designs import DesignComparison
     from crawlsim.lists import formulas, library, paper, papers, reproduce, schema
     from crawlsim.logs.fit import fitted_scenario
     from crawlsim.new_file import new
     from crawlsim.pictures import Sweep
+    from crawlsim.study.repeating import Repetition
     from scenarios import Results, Scenario, ScenarioError, load
     from scenarios.plugins import use
     from sim import Precision, RareLosses, rare_losses
@@ -51,6 +54,7 @@ _HOMES = {
     "Precision": "sim",
     "Prediction": "analytic",
     "RareLosses": "sim",
+    "Repetition": "crawlsim.study.repeating",
     "Results": "scenarios",
     "Scenario": "scenarios",
     "ScenarioError": "scenarios",
@@ -64,6 +68,7 @@ _HOMES = {
     "paper": "crawlsim.lists",
     "papers": "crawlsim.lists",
     "rare_losses": "sim",
+    "repeat": "crawlsim.cli.study",
     "reproduce": "crawlsim.lists",
     "schema": "crawlsim.lists",
     "use": "scenarios.plugins",
@@ -78,6 +83,7 @@ __all__ = [
     "Prediction",
     "Ranking",
     "RareLosses",
+    "Repetition",
     "Results",
     "Run",
     "Scenario",
@@ -101,6 +107,7 @@ __all__ = [
     "papers",
     "rank",
     "rare_losses",
+    "repeat",
     "reproduce",
     "run",
     "schedule",

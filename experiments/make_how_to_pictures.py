@@ -62,6 +62,7 @@ WITHOUT = {
     "news-first": "six numbers in a table of a sweep",
     "precision": "how long a run must be",
     "rare-losses": "one probability",
+    "repeatable-study": "a folder of files",
     "sitemaps-worth": "two shares of a host",
     "sleeping-indexer": "four numbers in a table of a sweep",
     "throughput": "that of the bottleneck shows it",

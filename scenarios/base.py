@@ -138,6 +138,15 @@ class Section(BaseModel):
     one_of: ClassVar[tuple[tuple[str, ...], ...]] = ()
     """Groups of keys that exclude one another; setting one removes the others."""
 
+    @classmethod
+    def model_rebuild(cls, **how: Any) -> bool | None:
+        """Build it from the names of its own module.
+
+        CPython 3.13.0 ends in a segmentation fault where pydantic looks at those of callers, too,
+        while another section is being checked.
+        """
+        return super().model_rebuild(**{"_types_namespace": {}, **how})
+
 
 def keys_of(section: type[BaseModel]) -> list[str]:
     """The keys of a section as the file has them: one of them is a word of Python's."""

@@ -162,8 +162,12 @@ def dumps(scenario: Scenario, folder: str | Path | None = None) -> str:
     folder : path, optional
         Where the file will lie; paths inside are written relative to it.
     """
-    entries = scenario.as_file()
-    _rebase(entries, Path(folder or ".").resolve())
+    return toml_of(scenario.as_file(), folder)
+
+
+def toml_of(entries: dict[str, Any], folder: str | Path | None = None) -> str:
+    """The tables of a scenario, as `Scenario.as_file` gives them, as a TOML file in a folder."""
+    rebase(entries, Path(folder or ".").resolve())
     return _NUMBERS.sub(_on_one_line, tomli_w.dumps(entries))
 
 
@@ -173,14 +177,15 @@ def _on_one_line(found: re.Match[str]) -> str:
     return line if len(line) <= _LONGEST_LINE else found[0]
 
 
-def _rebase(table: dict[str, Any], folder: Path) -> None:
+def rebase(table: dict[str, Any], folder: Path) -> None:
+    """Let the paths in tables of a scenario count from a folder."""
     for key, value in table.items():
         if isinstance(value, dict):
-            _rebase(value, folder)
+            rebase(value, folder)
         elif isinstance(value, list):
             for inner in value:
                 if isinstance(inner, dict):
-                    _rebase(inner, folder)
+                    rebase(inner, folder)
         elif key == "file":
             table[key] = Path(os.path.relpath(value, folder)).as_posix()
 

@@ -213,7 +213,7 @@ def silent_rates(scenario: Scenario) -> Array:
 def mean_gap(scenario: Scenario) -> float:
     """Mean time from one access to the next, if all robots are at work; 1 where that is unknown."""
     laws = [(each.available, each.law) for each in present(scenario.model.fleet).classes]
-    rate = sum(
+    rate = math.fsum(
         count / draws_and_mean(law)[1] for count, law in laws if law and draws_and_mean(law)[1]
     )
     return 1.0 / rate if rate > 0 else 1.0
@@ -562,5 +562,5 @@ def pages_followed(scenario: Scenario, times: Array) -> int:
 def query_sums(pages: PageData) -> tuple[float, ...]:
     """Cumulative probabilities of the pages in a query."""
     weights = pages.weights.tolist()
-    total = sum(weights)
+    total = math.fsum(weights)
     return rules.cumulative([weight / total for weight in weights])

@@ -375,7 +375,7 @@ def batch_rates(solved: SolvedBatches) -> dict[str, float]:
         rested = state.doing.what in (IDLE, AWAY)
         rates["busy"] += share * len(state.jobs)
         rates["robots"] += share * chain.robots_at(state.level)
-        rates["batches"] += share * sum(exits[phase] for _, phase in state.jobs)
+        rates["batches"] += share * math.fsum(exits[phase] for _, phase in state.jobs)
         for event in chain.events(state):
             rates["delivered"] += share * event.rate * event.delivered
             rates["lost"] += share * event.rate * event.lost
@@ -572,7 +572,7 @@ def rows_of(scenario: Scenario, solved: SolvedBatches, sojourns: list[Row] | Non
     """
     rates = batch_rates(solved)
     chain = solved.chain
-    empty = sum(
+    empty = math.fsum(
         p for state, p in solved.probabilities.items() if not state.waiting + len(state.jobs)
     )
     mean = rates["waiting"] + rates["served"] * moment(chain.service, 1)

@@ -8,6 +8,7 @@ indexing-queue.md, "Priorities".
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -269,7 +270,7 @@ def _arrivals(cut: _Cut) -> Iterator[_Arrival]:
 
 def _class_results(queue: PriorityQueue, group: int) -> ClassResults:
     """A page of a class is followed from its entry, with the pages that go before it."""
-    before, share = sum(queue.shares[:group]), queue.shares[group]
+    before, share = math.fsum(queue.shares[:group]), queue.shares[group]
     is_last = group == len(queue.shares) - 1
     seen = _Cut(queue, 1.0 if is_last else before + share, page=0)
     own = _Cut(queue, before, page=1)
@@ -369,15 +370,15 @@ def measures_of_priorities(scenario: Scenario) -> Iterator[Row]:
     for line, share in solved.levels.items():
         levels[line.level] += share
     moments = sum((each.moments for each in solved.classes), np.zeros((3, 3)))
-    delivered = sum(each.delivered for each in solved.classes)
+    delivered = math.fsum(each.delivered for each in solved.classes)
     rates = {
         "delivered": delivered,
-        "lost": sum(each.lost for each in solved.classes),
+        "lost": math.fsum(each.lost for each in solved.classes),
         "obsolete": float(moments[1, 0]),
         "served": float(moments[0, 0]),
     }
     active = limited_robots_at(scenario, UNCHANGED)
-    robots = sum(share * active(line.level) for line, share in solved.levels.items())
+    robots = math.fsum(share * active(line.level) for line, share in solved.levels.items())
     sojourns = list(moment_rows(moments))
     known = KnownLevels.of(levels)
     for row in all_rows(known, (robots, []), rates, scenario.prices, sojourns):

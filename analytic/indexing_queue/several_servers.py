@@ -216,7 +216,7 @@ def rates_of_fates(chain: ServersChain, stationary: list[Array]) -> dict[str, fl
     batches = np.einsum("ikw,iw->ik", deliveries.batch_rates[..., 0], phases)
     levels = phases.sum(axis=1)
     waiting = np.array([chain.waiting(level) for level in range(len(levels))])
-    served = sum(
+    served = math.fsum(
         float((each @ chain.ended[min(level, chain.servers)]).sum())
         for level, each in enumerate(stationary)
     )

@@ -51,6 +51,7 @@ from crawlsim.cli.results import (
     write_results,
 )
 from crawlsim.cli.simulating import simulate_all
+from crawlsim.cli.study import in_a_study
 from crawlsim.cli.tables import (
     Rows,
     print_json,
@@ -72,6 +73,7 @@ EVERY_ROW = option("--all", "Show every row that is kept: all levels, all pages.
 @takes(
     SCENARIOS,
     *RUN,
+    in_a_study,
     option("--trace FILE", "Write every event of one scenario as CSV."),
     option("--pages FILE", "Write the rows of all pages of one scenario: a .parquet file."),
     option("--control-variates", "Reduce the variance of estimates by quantities of known mean."),
@@ -191,6 +193,7 @@ def solve(
 @takes(
     SCENARIOS,
     *RUN,
+    in_a_study,
     option(
         "--negligible X",
         "Difference in a share, or in a rate per arrival, that never refutes a formula.",

@@ -93,6 +93,6 @@ def write_figures(
         name = f"{scenario}-{re.sub(r'[^A-Za-z0-9.]+', '-', drawing.name)}.{drawn_as}"
         files[name] = figure_bytes(as_slide(figure), f".{drawn_as}")
         shown.append(f"{name}: {drawing.caption}")
-    record = partial(provenance, runs, {"figures": folder, "format": drawn_as})
+    record = partial(provenance, runs, {"figures": place_of(folder).name, "format": drawn_as})
     write_files(place_of(folder), files, record, force=force, option=_OPTION)
     click.echo("\n".join([f"written to {folder}:", *shown]), err=True)

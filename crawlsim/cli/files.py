@@ -10,8 +10,9 @@ import platform
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import click
@@ -109,6 +110,7 @@ def write_files(
     *,
     force: bool = False,
     option: str = "--out",
+    kept: Iterable[str] = (),
 ) -> None:
     """Write all files, or none: each is complete beside its place before any takes it.
 
@@ -118,13 +120,16 @@ def write_files(
     ----------
     folder : Path
     files : mapping name -> text
-        Whole, or in chunks that are written as they are made.
+        Whole, or in chunks that are written as they are made. A name may lie in a folder below:
+        "inputs/crawl.toml".
     provenance : callable
         Gives the text of the provenance, from the digest of each file.
     force : bool
         Whether files of somebody else may be replaced.
     option : str
         What a refusal names.
+    kept : iterable of str
+        Files that an earlier call wrote there, and that stay as they are.
 
     Raises
     ------
@@ -132,18 +137,26 @@ def write_files(
         If they cannot be written, or one would replace a file of somebody else.
     """
     names = [*files, PROVENANCE]
-    _refuse_foreign_before(option, folder, names, force)
+    kept = list(kept)
+    _refuse_foreign_before(option, folder, [*names, *kept], force)
     with refusing_unwritable(option, folder), staging(folder) as place:
-        digests = {name: _written(place / name, text) for name, text in files.items()}
+        digests = {name: digest_of(folder / name) for name in kept}
+        digests |= {name: _written(place / name, text) for name, text in files.items()}
         with alone_in(folder):
-            _put_in_place(option, place, folder, names, provenance(digests), force)
+            _put_in_place(option, place, folder, names, provenance(digests), force, kept)
 
 
 def _put_in_place(
-    option: str, staging: Path, folder: Path, names: Sequence[str], provenance: str, force: bool
+    option: str,
+    staging: Path,
+    folder: Path,
+    names: Sequence[str],
+    provenance: str,
+    force: bool,
+    kept: Sequence[str],
 ) -> None:
     """Replace the files of an earlier run, while nobody else does."""
-    stale = _refuse_foreign(option, folder, names, force)
+    stale = _refuse_foreign(option, folder, [*names, *kept], force)
     # Until the new files have their places the provenance names the old ones too: whatever moment
     # a process is killed in, every file in the folder is named as ours.
     old = {name: sorted(digests) for name, digests in _recorded(folder).items()}
@@ -153,12 +166,30 @@ def _put_in_place(
         (folder / name).unlink(missing_ok=True)
     _written(staging / PROVENANCE, provenance)
     for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (staging / name).replace(folder / name)
+
+
+def remove_files(folder: Path) -> None:
+    """Remove what `write_files` wrote there, and folders that are empty then."""
+    with suppress(OSError):
+        for name in _recorded(folder):
+            (folder / name).unlink(missing_ok=True)
+            for each in PurePosixPath(name).parents:
+                with suppress(OSError):
+                    (folder / each).rmdir()
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _written(path: Path, text: Text) -> str:
     """Write a file; returns its digest."""
     digest = hashlib.sha256()
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as stream:
         for part in [text] if isinstance(text, str | bytes) else text:
             # Names of folders may be no UTF-8.
@@ -186,6 +217,8 @@ def _refuse_foreign(option: str, folder: Path, names: Iterable[str], force: bool
     wanted = set(names)
     stale = set(ours) - wanted
     for name in sorted(wanted | stale):
+        if any((folder / each).is_symlink() for each in PurePosixPath(name).parents[:-1]):
+            raise ScenarioError(option, str(folder), f"{name} there lies behind a link")
         digests = ours.get(name, set())
         if _may_replace(option, folder / name, digests, force and name in wanted):
             continue
@@ -208,9 +241,7 @@ def _may_replace(option: str, path: Path, digests: set[str], force: bool) -> boo
             return True
         if path.name == PROVENANCE:
             return bool(digests)
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        return digest in digests or is_own(path)
+        return digest_of(path) in digests or is_own(path)
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError as error:
@@ -231,15 +262,17 @@ def _recorded(folder: Path) -> dict[str, set[str]]:
         return {}
     recorded: dict[str, set[str]] = {PROVENANCE: {""}}
     for name, digests in [*((n, [d]) for n, d in files.items()), *replaced.items()]:
-        if _may_be_a_name(name) and isinstance(digests, list):
+        if may_be_a_name(name) and isinstance(digests, list):
             recorded.setdefault(name, set()).update(map(str, digests))
     return recorded
 
 
-def _may_be_a_name(name: str) -> bool:
+def may_be_a_name(name: str) -> bool:
     """Whether a file within a folder can be called that; a document may hold any text."""
+    parts = PurePosixPath(name).parts
+    is_within = parts and "/".join(parts) == name and not {"..", "/"} & set(parts)
     try:
-        return Path(name).name == name and b"\0" not in os.fsencode(name)
+        return bool(is_within) and b"\0" not in os.fsencode(name) and not Path(name).anchor
     except UnicodeEncodeError:
         return False
 

@@ -33,7 +33,8 @@ from crawlsim.cli.options import (
     takes,
 )
 from crawlsim.cli.output import csv_text, progress_bar
-from crawlsim.cli.tables import new_table, print_json, show_table, warn
+from crawlsim.cli.study import in_a_study
+from crawlsim.cli.tables import json_text, new_table, print_json, show_table, warn
 from crawlsim.cli.workers import workers
 from crawlsim.own_files import IN_MARKUP, IN_TOML, claim, signed, write
 from scenarios import Scenario, ScenarioError, dumps
@@ -121,6 +122,7 @@ _COLUMN = "frequency"
     option("--out FILE", "Write the scenario with the decision in place."),
     option("--report FILE", "Write a page with the decision, its figure and its file: .html."),
     option("--figure FILE", "Draw the costs or the decision: a .svg, .png or .pdf file."),
+    in_a_study,
     *SLIDES,
     FORCE,
     JSON,
@@ -144,6 +146,7 @@ def optimize(
     drawn_as: str | None,
     report: str | None,
     force: bool,
+    answer: str | None = None,
     **where: Any,
 ) -> None:
     """Find the best decision of one kind: exactly, or by simulation with a stated probability.
@@ -165,7 +168,7 @@ def optimize(
 
     require_target(target, "--target", beside=("design",))
     scenarios = load_scenarios(sources, changes, seed)
-    asked_for = {"--out": out, "--figure": figure, "--report": report}
+    asked_for = {"--out": out, "--figure": figure, "--report": report, "--study": answer}
     files = _claimed(asked_for, figures, drawn_as, target, scenarios, force)
     options = RunOptions(**where, as_json=as_json)
     asked = SearchRequest(
@@ -188,15 +191,15 @@ def optimize(
     runs = [{"scenario": each.name, "target": target, "seed": each.run.seed} for each in scenarios]
     write_figures(figures, drawn_as, lambda: map(_drawing, optima), runs, force=force)
     if as_json:
-        print_json(
-            [
-                {"scenario": scenario.name, **{name: getattr(optimum, name) for name in _RECORD}}
-                for scenario, optimum in optima
-            ]
-        )
+        print_json([_record(*each) for each in optima])
         return
     for each in optima:
         show_table(_table(_told(*each), changes))
+
+
+def _record(scenario: Scenario, optimum: Optimum) -> dict[str, Any]:
+    """What JSON says of a decision."""
+    return {"scenario": scenario.name, **{name: getattr(optimum, name) for name in _RECORD}}
 
 
 def _drawing(found: tuple[Scenario, Optimum]) -> tuple[str, Drawing]:
@@ -305,6 +308,7 @@ def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum, forc
         told = _told(scenario, optimum)
         page = optimum_page(
             scenario.with_(optimum.changes),
+            files["--report"].absolute().parent,
             f"Best {told.target}: {told.decision}",
             told.cost,
             told.columns,
@@ -315,6 +319,9 @@ def _write(files: Mapping[str, Path], scenario: Scenario, optimum: Optimum, forc
             else None,
         )
         contents["--report"] = signed(page, IN_MARKUP)
+    if "--study" in files:
+        record = _record(scenario, optimum) | {"measure": optimum.measure}
+        contents["--study"] = f"{json_text(record)}\n".encode()
     write_all(files, contents, force=force)
 
 

@@ -162,6 +162,7 @@ SLIDES = (
 )
 """Pictures to be shown, not read."""
 
+
 RUN = (
     SET,
     QUANTILES,
@@ -219,7 +220,9 @@ def quantile_change(quantiles: str | None) -> tuple[str, ...]:
 class RunOptions:
     """What a command that simulates is asked for: engine, workers, folder for files, precision.
 
-    `changes` are those of ``--set``; `solve` says whether a sweep evaluates formulas too.
+    `changes` are those of ``--set``; `solve` says whether a sweep evaluates formulas too, and
+    `versions_apart` whether reports leave versions and engines to the provenance: others' are then
+    the same.
     """
 
     engine: str | None = None
@@ -240,6 +243,7 @@ class RunOptions:
     seed: int | None = None
     replications: int | None = None
     as_json: bool = False
+    versions_apart: bool = False
 
     def checked(self, shows_measures: bool = False) -> RunOptions:
         """The same, with every ``--measure`` known and of use, ``--quantiles`` among the changes.

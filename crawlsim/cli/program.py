@@ -81,6 +81,7 @@ for _name, _home, _summary in (
     ("fit", "fit:fit", "Make a scenario from a log, with error bars."),
     ("schedule", "schedule:schedule", "Plan from a crawl log how often to visit each page."),
     ("frequencies", "frequencies:frequencies", "Find how often to access each of very many pages."),
+    ("repeat", "study:repeat_study", "Run a study again: is it the same, byte for byte?"),
     ("explore", "explore:explore", "Open the live page: watch a formula and a simulation."),
     ("export", "export:export", "Write the same system as a program of LINE, Ciw or SimPy."),
     ("formulas", "listing:formulas", "List the formulas, and when they hold."),

@@ -257,6 +257,9 @@ def _report(answers: Sequence[Answer], options: RunOptions) -> str:
         for each in answers
     ]
     versions = package_versions() | {"Python": platform.python_version()}
+    if options.versions_apart:
+        versions = {}
+        entries = [replace(each, results=replace(each.results, engine="")) for each in entries]
     if options.precision is not None:
         versions["precision"] = f"{options.precision:g}"
     return html(entries, provenance=versions, folder=options.out or ".")
@@ -291,11 +294,11 @@ def effect_of_doubling(scenario: Scenario, results: Results) -> Sequence[Doubled
             continue
         before = results.replications[measure, subject][:count]
         changes = [one - other for one, other in zip(values, before, strict=True)]
-        mean = sum(changes) / count
+        mean = math.fsum(changes) / count
         if not math.isnan(mean):
-            spread = sum((change - mean) ** 2 for change in changes) / (count - 1)
+            spread = math.fsum((change - mean) ** 2 for change in changes) / (count - 1)
             half = quantile * math.sqrt(spread / count)
-            estimate = sum(before) / count
+            estimate = math.fsum(before) / count
             noise = _ROUNDING * abs(estimate)
             change, half = (0.0 if abs(each) < noise else each for each in (mean, half))
             rows.append(Doubled(measure, subject, estimate, change, half))

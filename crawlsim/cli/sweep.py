@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ from crawlsim.cli.output import (
     unit_of,
 )
 from crawlsim.cli.results import file_names
+from crawlsim.cli.study import in_a_study
 from crawlsim.cli.sweep_cells import (
     CellFiles,
     cell_records,
@@ -98,6 +99,8 @@ class Swept:
         The cell that was asked for, if there is one.
     only : tuple of str
         Measures that the table is limited to; () takes those that matter.
+    versions : mapping
+        What the report says of the programs.
     """
 
     scenario: Scenario
@@ -105,6 +108,7 @@ class Swept:
     records: Sequence[Record]
     best: BestCell | None
     only: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=package_versions)
 
     @property
     def keys(self) -> list[str]:
@@ -182,7 +186,7 @@ class Swept:
             self.scenario,
             self._drawn,
             best=best.sentence if best else None,
-            facts=self._facts() | package_versions(),
+            facts=self._facts() | dict(self.versions),
             folder=folder,
         )
         return files
@@ -281,6 +285,7 @@ class Swept:
     ),
     *ALARMS,
     *RUN,
+    in_a_study,
 )
 def sweep(
     sources: tuple[str, ...],
@@ -329,7 +334,8 @@ def sweep(
     best = _best(goal, grid, records, surely, rule, options, files) if goal else None
     bounds = goal.bounds if isinstance(goal, Within) else ()
     only = options.measures or tuple(dict.fromkeys(each.measure for each in bounds))
-    swept = Swept(scenario, grid, records, best, only)
+    versions = {} if options.versions_apart else package_versions()
+    swept = Swept(scenario, grid, records, best, only, versions)
     runs = [
         {**each["varied"], **each["run"], **{name: each[name] for name in decisions(grid)}}
         for each in records

@@ -32,7 +32,7 @@ from crawlsim.own_files import PROGRAM, refusing_unwritable
 from crawlsim.ranking import Record, cell_record, further_replications
 from crawlsim.short_warm_ups import SHORT_WARM_UPS, short_warm_ups, short_warm_ups_in
 from scenarios import Scenario, ScenarioError
-from scenarios.files import value_text
+from scenarios.files import rebase, value_text
 from scenarios.text import counted
 from sim.atomic_files import PREFIX, alone_in, remove_leftovers, staging
 from sim.sweep import Cell, label_of
@@ -54,6 +54,8 @@ def identity_of(
 ) -> Record:
     """What makes two sweeps the same: all that their numbers depend on, and nothing else.
 
+    Paths count from the folder of ``--out``, which may be moved together with the data.
+
     Not the engine, nor how many workers there are: the numbers are the same for any.
 
     Parameters
@@ -71,11 +73,13 @@ def identity_of(
         "max_replications": options.max_replications,
     }
     given = {key: value for key, value in precision.items() if value is not None}
+    entries = scenario.as_file()
+    rebase(entries, place_of(options.out or ".").resolve())
     return _plain(
         {
             "program": PROGRAM,
             "packages": dict(versions),
-            "scenario": scenario.as_file(),
+            "scenario": entries,
             "contents": _digests(scenario.as_file(), *varied.values()),
             "vary": [[key, list(values)] for key, values in varied.items()],
             "warmup": options.warmup,

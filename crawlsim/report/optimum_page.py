@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from markupsafe import Markup
 
@@ -13,6 +14,7 @@ from scenarios import Scenario, dumps
 
 def optimum_page(
     decided: Scenario,
+    folder: Path,
     title: str,
     cost: str,
     columns: Sequence[str],
@@ -26,6 +28,8 @@ def optimum_page(
     ----------
     decided : Scenario
         With the decision in place.
+    folder : Path
+        Where the page will lie; paths in the scenario file count from it.
     title, cost : str
         The decision, and what it costs, in words.
     columns : sequence of str
@@ -49,5 +53,5 @@ def optimum_page(
         rows=rows,
         notes=notes,
         drawing=drawing and (Markup(svg_text(drawing.ax, "optimum")), drawing.caption),
-        file=beginning(dumps(decided)),
+        file=beginning(dumps(decided, folder)),
     )

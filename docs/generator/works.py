@@ -83,6 +83,11 @@ WORKS = {
         "mean unknown. JASA 64 (1969)."
     ),
     "Loader 2000": "C. Loader, Fast and accurate computation of binomial probabilities (2000).",
+    "Monks et al. 2019": (
+        "T. Monks, C. S. M. Currie, B. S. Onggo, S. Robinson, M. Kunc, S. J. E. Taylor, "
+        "Strengthening the reporting of empirical simulation studies: introducing the STRESS "
+        "guidelines. Journal of Simulation 13 (2019)."
+    ),
     "Moran 1951": (
         "P. A. P. Moran, The random division of an interval, part II. J. Royal Statistical Society "
         "B 13 (1951)."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ def parameters(law: PhaseType) -> Tables:
         rate = -row[phase]
         onward = [max(entry, 0.0) / rate for entry in row]
         means.append(1.0 / rate)
-        jumps.append(rules.cumulative([*onward, max(0.0, 1.0 - sum(onward))]))
+        jumps.append(rules.cumulative([*onward, max(0.0, 1.0 - math.fsum(onward))]))
     return rules.cumulative(law.alpha), tuple(means), tuple(jumps)
 
 

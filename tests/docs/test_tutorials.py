@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import runpy
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 PAGES = Path(__file__).parents[2] / "docs" / "tutorials"
+EXAMPLES = PAGES.with_name("examples")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 
 
@@ -33,12 +35,14 @@ def missing_of(shown: str, printed: str) -> list[str]:
     return [line for line in shown.splitlines() if line not in ("", "…") and line not in lines]
 
 
-@pytest.mark.by_day(besides=("log-to-schedule", "your-own-system"))
+@pytest.mark.by_day(besides=("case-study", "log-to-schedule", "your-own-system"))
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
 def test_a_tutorial_shows_what_its_reader_sees(
     page: Path, crawlsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    for data in EXAMPLES.glob("*.gz"):
+        shutil.copy(data, tmp_path)
     for language, code in BLOCK.findall(page.read_text()):
         if language == "toml":
             write_down(code)
