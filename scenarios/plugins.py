@@ -95,6 +95,11 @@ def installed_versions() -> dict[str, str]:
     return {name: shown for name, shown in versions().items() if _PLUGINS[name].text is None}
 
 
+def files_in_use() -> dict[str, bytes]:
+    """The plugins in use that are files: what stands in each, by name."""
+    return {name: each.text for name, each in _PLUGINS.items() if each.text is not None}
+
+
 def modules_with(kind: str) -> dict[ModuleType, Plugin]:
     """The modules that add such, and of which plugin they are.
 
@@ -141,7 +146,7 @@ def _used(place: str, text: bytes) -> Plugin:
     if known == plugin:
         return known
     if known is not None and known.place == place:
-        forget(known)
+        forget(name)
     title = "crawlsim_with_" + re.sub(r"\W", "_", Path(place).stem)
     if title in sys.modules:
         in_use = sys.modules[title].__file__
@@ -305,30 +310,32 @@ def _add(plugin: Plugin, modules: Iterable[tuple[ModuleType, str]]) -> None:
     _LOG.info("with the plugin %s", visible(f"{plugin.name} {shown}"))
 
 
-def forget(plugin: Plugin) -> None:
-    """Take away what a file has added.
+def forget(name: str) -> None:
+    """Take away what a file has added, if it is in use.
 
     Parameters
     ----------
-    plugin : Plugin
+    name : str
     """
     from scenarios.accessing import POLICIES
     from scenarios.laws import ADDED
     from scenarios.measures import MEASURES, PAGE_MEASURES
 
-    del _PLUGINS[plugin.name]
+    plugin = _PLUGINS.pop(name, None)
+    if plugin is None:
+        return
     for kind, modules in _MODULES.items():
         for module in [each for each, owner in modules.items() if owner == plugin]:
             del modules[module]
             sys.modules.pop(module.__name__, None)
-            for name, each in _adds(module, kind).items():
+            for key, each in _adds(module, kind).items():
                 if kind == "policies":
-                    del POLICIES[name]
+                    del POLICIES[key]
                 elif kind == "laws":
                     ADDED.remove(each)
                 elif kind == "measures":
-                    del MEASURES[name]
-                    PAGE_MEASURES[:] = [other for other in PAGE_MEASURES if other != name]
+                    del MEASURES[key]
+                    PAGE_MEASURES[:] = [other for other in PAGE_MEASURES if other != key]
     _rebuild()
 
 
@@ -445,7 +452,7 @@ def _unpacked(files: list[tuple[str, bytes]], content: bytes) -> Any:
     for place, text in files:
         known = _PLUGINS.get(Path(place).name)
         if known is not None and known.text is not None and known.place != place:
-            forget(known)  # a worker of several people has what it is given last
+            forget(known.name)  # a worker of several people has what it is given last
         _used(place, text)
     make, arguments, state, *_ = pickle.loads(content)
     made = make(*arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial, wraps
 from hashlib import sha256
 from pathlib import Path
@@ -41,9 +41,10 @@ from crawlsim.study.archive import (
     digest_in,
     read_study,
 )
-from crawlsim.study.inputs import input_files, scenario_name
+from crawlsim.study.inputs import input_files, plugin_files, scenario_name
 from crawlsim.study.repeating import SAME, Repetition, names_a_file, repeated
 from scenarios import Scenario, ScenarioError
+from scenarios.plugins import files_in_use, forget
 from scenarios.text import shortened, visible
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ def keep(folder: str, run: Callable[..., int | None], given: Mapping[str, Any]) 
     force = given["force"]
     answers = answers_in(place)
     texts, origins = input_files(scenarios, place)
+    plugins = plugin_files()
+    texts |= plugins
     names = [*texts, PROVENANCE, RECORD, *NAMES]
     own_folder(folder, names, force=force, option=_OPTION)
     _refuse_another_sweep(folder, Study(name, options, [], 0, {}, []), texts)
@@ -121,7 +124,8 @@ def keep(folder: str, run: Callable[..., int | None], given: Mapping[str, Any]) 
         raise
     made = [*texts, *_made(place, RESULTS), *_made(place, FIGURES)]
     digests = {each: digest_in(place, each) for each in made}
-    study = Study(name, options, [scenario_name(each) for each in scenarios], code, digests, [])
+    names_of_scenarios = [scenario_name(each) for each in scenarios]
+    study = Study(name, options, names_of_scenarios, code, digests, [*plugins])
     took = perf_counter() - begun
     kept = load_scenarios(_sources(place, scenarios), ())
     report = Stress(study, kept, changes, origins, place, answers, environment(), took)
@@ -211,11 +215,17 @@ def _made(place: Path, folder: str) -> list[str]:
 
 
 def repeat(
-    study: str | Path, *, engine: str | None = None, jobs: int = 1, cluster: str | None = None
+    study: str | Path,
+    *,
+    engine: str | None = None,
+    jobs: int = 1,
+    cluster: str | None = None,
+    run_plugins: bool = False,
 ) -> Repetition:
     """A study that is run again, and whether everything is the same, byte for byte.
 
-    Nothing of the study is changed, and nothing of it is executed but one of our own commands.
+    Nothing of the study is changed, and nothing of it is executed but one of our own commands,
+    unless its plugins are allowed.
 
     Parameters
     ----------
@@ -227,16 +237,28 @@ def repeat(
         Workers on this machine; the results do not depend on their number.
     cluster : str, optional
         The address of a Dask scheduler.
+    run_plugins : bool
+        Execute its plugins, code of its author's own that may do whatever you may do.
 
     Raises
     ------
     ScenarioError
-        If it is no study, or asks for what a study may not.
+        If it is no study, or asks for what a study may not, or has plugins that are not allowed.
     """
-    with tempfile.TemporaryDirectory(prefix="crawlsim-") as work:
+    known = files_in_use()
+    with tempfile.TemporaryDirectory(prefix="crawlsim-") as work, contextlib.ExitStack() as end:
+        end.callback(_forget_all_but, known)
         where = {"--engine": engine, "--jobs": str(jobs), "--cluster": cluster}
         given = [f"{name}={value}" for name, value in where.items() if value is not None]
-        return repeated(place_of(str(study)), Path(work).resolve(), partial(_again, given))
+        again = partial(_again, given)
+        place = place_of(str(study))
+        return repeated(place, Path(work).resolve(), again, run_plugins=run_plugins)
+
+
+def _forget_all_but(known: Collection[str]) -> None:
+    """Let nobody know of the plugins of a study any longer."""
+    for name in files_in_use().keys() - known:
+        forget(name)
 
 
 def _again(where: Sequence[str], study: Study, work: Path) -> int:
@@ -246,7 +268,10 @@ def _again(where: Sequence[str], study: Study, work: Path) -> int:
     name, *options = study.words()
     assert name in COMMANDS
     sources = [str(work / each) for each in study.scenarios]
-    words = [name, *options, *where, f"{_OPTION}={work}", "--force", "--", *sources]
+    own = plugin_files()
+    new = [each for each in study.plugins if own.get(each) != (work / each).read_bytes()]
+    plugins = [f"--with={work / each}" for each in new]
+    words = [name, *options, *where, *plugins, f"{_OPTION}={work}", "--force", "--", *sources]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         code = commands.main(words, prog_name="crawlsim", standalone_mode=False)
     return code if isinstance(code, int) else 0
@@ -260,6 +285,7 @@ def _again(where: Sequence[str], study: Study, work: Path) -> int:
 @takes(
     click.argument("study", metavar="DIR"),
     *WHERE,
+    option("--run-plugins", "Execute the study's plugins: code that may do whatever you may do."),
     JSON,
 )
 def repeat_study(study: str, as_json: bool, **where: Any) -> int:

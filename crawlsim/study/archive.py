@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from crawlsim.cli.files import may_be_a_name
 from crawlsim.own_files import PROGRAM
-from crawlsim.study.inputs import INPUTS
+from crawlsim.study.inputs import INPUTS, PLUGINS
 from scenarios import ScenarioError
 from scenarios.base import listed
 from scenarios.columns import LARGEST_FILE
@@ -47,10 +47,10 @@ WITHOUT_EFFECT = frozenset(
     {
         *("--all", "--cluster", "--engine", "--figure", "--figures", "--force", "--format"),
         *("--help", "--jobs", "--json", "--junit", "--out", "--pages", "--quantiles", "--report"),
-        *("--set", "--study", "--trace"),
+        *("--set", "--study", "--trace", "--with"),
     }
 )
-"""Options that are not recorded: no number depends on them, or they stand in the scenario file."""
+"""Options that are not recorded: no number depends on them, or a file of the study holds them."""
 
 _FORM = 1
 _LARGEST_RECORD = 20_000_000
@@ -78,7 +78,7 @@ class Study:
     files : dict name -> SHA-256
         Of its inputs, results and figures.
     plugins : list of str
-        Names of code of its author's own.
+        Names of its files that are code of its author's own.
     """
 
     command: str
@@ -90,13 +90,13 @@ class Study:
 
     @property
     def inputs(self) -> list[str]:
-        """Its scenario and data files."""
-        return [name for name in self.files if name.startswith(f"{INPUTS}/")]
+        """Its scenario and data files, and plugins."""
+        return [name for name in self.files if name.startswith((f"{INPUTS}/", f"{PLUGINS}/"))]
 
     @property
     def made(self) -> list[str]:
         """What the command wrote."""
-        return [name for name in self.files if not name.startswith(f"{INPUTS}/")]
+        return [name for name in self.files if name not in {*self.inputs}]
 
     def text(self) -> str:
         """The file."""
@@ -174,7 +174,7 @@ def _are_files(value: Any) -> bool:
             may_be_a_name(name)
             and visible(name) == name
             and "\\" not in name
-            and PurePosixPath(name).parts[0] in (INPUTS, RESULTS, FIGURES)
+            and PurePosixPath(name).parts[0] in (INPUTS, PLUGINS, RESULTS, FIGURES)
             and isinstance(digest, str)
             and _DIGEST.fullmatch(digest)
             for name, digest in value.items()
@@ -182,21 +182,29 @@ def _are_files(value: Any) -> bool:
     )
 
 
-_CHECKS = (
+def _are_among(names: Any, files: Mapping[str, str], folder: str) -> bool:
+    return isinstance(names, list) and all(
+        isinstance(each, str) and each in files and each.startswith(f"{folder}/") for each in names
+    )
+
+
+_CHECKS: tuple[tuple[str, Callable[[Mapping[str, Any]], Any], str], ...] = (
     ("command", lambda said: said["command"] in COMMANDS, listed(COMMANDS)),
     ("options", lambda said: _are_options(said["options"]), "options that change numbers"),
     ("files", lambda said: _are_files(said["files"]), "files of the folder, with their SHA-256"),
     (
         "scenarios",
         lambda said: (
-            isinstance(said["scenarios"], list)
-            and said["scenarios"]
-            and all(isinstance(each, str) and each in said["files"] for each in said["scenarios"])
+            said["scenarios"] != [] and _are_among(said["scenarios"], said["files"], INPUTS)
         ),
         "some of its files",
     ),
     ("exit_code", lambda said: said["exit_code"] in (0, 1, 3), "0, 1 or 3"),
-    ("plugins", lambda said: said["plugins"] == [], "empty: code of strangers is not executed"),
+    (
+        "plugins",
+        lambda said: _are_among(said["plugins"], said["files"], PLUGINS),
+        f"files of its folder {PLUGINS}",
+    ),
 )
 """What is asked of each entry of a record, in this order, and in words."""
 
@@ -219,7 +227,7 @@ def opened(folder: Path, name: str) -> BufferedReader:
     if not stat.S_ISREG(found.st_mode):
         os.close(descriptor)
         raise OSError(0, "it is no plain file")
-    if found.st_size > LARGEST_FILE and name.startswith(f"{INPUTS}/"):
+    if found.st_size > LARGEST_FILE and name.startswith((f"{INPUTS}/", f"{PLUGINS}/")):
         os.close(descriptor)
         raise OSError(0, "it is too large")
     return os.fdopen(descriptor, "rb")

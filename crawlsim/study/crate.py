@@ -19,6 +19,7 @@ _TYPES = {".toml": "application/toml", ".md": "text/markdown"}
 
 _SUFFICES = {
     "inputs/": "What the command reads.",
+    "plugins/": "Code of the author's own, which the command executes.",
     "results/": "What the command wrote.",
     "figures/": "A figure, in the shape of a slide.",
 }

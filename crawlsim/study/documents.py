@@ -13,6 +13,7 @@ from crawlsim.own_files import IN_MARKUP, signed
 from crawlsim.study.archive import RECORD
 from crawlsim.study.crate import METADATA, crate
 from crawlsim.study.stress import Stress
+from scenarios.plugins import installed_versions
 
 LOCK = "requirements.txt"
 NAMES = ("README.md", LOCK, "report.md", "report.html", METADATA)
@@ -61,6 +62,11 @@ def documents(report: Stress) -> dict[str, bytes]:
 
 
 def _readme(report: Stress) -> str:
+    also, warning = "", ""
+    if plugins := report.study.plugins:
+        also = " --run-plugins"
+        named = ", ".join(f"`{each}`" for each in plugins)
+        warning = f"\nRead {named} first: it is executed, and may do whatever you may do.\n"
     command = " ".join(["crawlsim", *report.study.words(), *report.study.scenarios])
     lines = report.markdown().splitlines()
     return f"""{lines[0]}
@@ -69,9 +75,9 @@ A simulation study. All that it needs is in this folder; to repeat it, and to co
 
 ```
 pip install -r {LOCK}
-crawlsim repeat .
+crawlsim repeat .{also}
 ```
-
+{warning}
 - `inputs/`: the scenarios and their data, `results/` and `figures/`: what came out of
 
   ```
@@ -84,23 +90,24 @@ crawlsim repeat .
 
 
 def _lock() -> Iterator[str]:
-    """The versions of this program and of all that it needs, as pip reads them."""
+    """The versions of this program, of packages that add to it, and of all that they need."""
     yield f"# Python {platform.python_version()}, {platform.platform()}"
-    for name, what in sorted(_needed(_PROGRAM).items()):
+    found: dict[str, str] = {}
+    for name in (_PROGRAM, *installed_versions()):
+        _needed(name, found)
+    for name, what in sorted(found.items()):
         yield f"{name}=={what}"
 
 
-def _needed(name: str, found: dict[str, str] | None = None) -> dict[str, str]:
-    """The packages that one needs, itself among them, with their versions."""
-    found = {} if found is None else found
+def _needed(name: str, found: dict[str, str]) -> None:
+    """Add a package and those that it needs, with their versions, to what was found."""
     if name in found:
-        return found
+        return
     try:
         found[name] = version(name)
     except PackageNotFoundError:
-        return found
+        return
     for each in requires(name) or ():
         asked, _, marker = each.partition(";")
         if "extra" not in marker and (needed := _NAME.match(asked)):
             _needed(needed[0].lower(), found)
-    return found

@@ -9,9 +9,14 @@ from typing import Any
 
 from scenarios import Scenario, ScenarioError
 from scenarios.files import toml_of
+from scenarios.plugins import files_in_use
+from scenarios.text import visible
 
 INPUTS = "inputs"
 """The folder for them within that of a study."""
+
+PLUGINS = "plugins"
+"""The folder for code of the author's own."""
 
 _CHUNK = 1 << 20
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -45,6 +50,22 @@ def input_files(
         texts[scenario_name(scenario)] = toml_of(entries, study / INPUTS)
     texts |= {name: chunks_of(Path(path)) for path, name in data.items()}
     return texts, {name: Path(path).name for path, name in data.items()}
+
+
+def plugin_files() -> dict[str, bytes]:
+    """The plugins in use that are files: what stands in each, by its place in a study.
+
+    Raises
+    ------
+    ScenarioError
+        If one has a name that a study cannot hold.
+    """
+    found = {f"{PLUGINS}/{name}": text for name, text in files_in_use().items()}
+    for name in found:
+        if visible(name) != name or "\\" in name:
+            allowed = "must have a name that every system can write for a study"
+            raise ScenarioError("--with", Path(name).name, allowed)
+    return found
 
 
 def scenario_name(scenario: Scenario) -> str:

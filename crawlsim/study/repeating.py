@@ -101,13 +101,15 @@ Again = Callable[[Study, Path], int]
 """Runs a command again in a folder that has the inputs; returns what it ends with."""
 
 
-def repeated(study: Path, work: Path, again: Again) -> Repetition:
+def repeated(study: Path, work: Path, again: Again, *, run_plugins: bool) -> Repetition:
     """A study, run again in an empty folder, and compared file by file.
 
     Parameters
     ----------
     study, work : Path
     again : callable
+    run_plugins : bool
+        Whether code of its author's own may be executed.
 
     Raises
     ------
@@ -115,7 +117,16 @@ def repeated(study: Path, work: Path, again: Again) -> Repetition:
         If it is no study, or asks for what a study may not.
     """
     said = read_study(study)
+    if said.plugins and not run_plugins:
+        reason = (
+            f"was made with code of its author's own, {', '.join(said.plugins)}: read it, and "
+            "give --run-plugins if it may do whatever you may do"
+        )
+        raise ScenarioError("", MISSING, reason, str(study))
     intact = {name: digest_in(study, name) == digest for name, digest in said.files.items()}
+    for name in said.plugins:
+        if not intact[name]:
+            raise ScenarioError("", MISSING, CHANGED, str(study / name))
     for name in said.inputs:
         _copy(study, work, name)
     _refuse_what_leaves(said, work)
@@ -234,7 +245,7 @@ def _in_standard_errors(row: Mapping[str, str], again: Mapping[str, str]) -> flo
 
 
 def _said(text: str) -> str:
-    return f'"{visible(shortened(text, _LONGEST))}"'
+    return f'"{_said_of(text)}"'
 
 
 def _new(said: Study, work: Path) -> list[str]:
@@ -252,8 +263,13 @@ def environment_since(study: Path) -> dict[str, tuple[str, str]]:
     then |= packages if isinstance(packages, dict) else {}
     now = {"Python": platform.python_version(), "platform": platform.platform()}
     now |= package_versions()
+    gone = {name: "not installed" for name in then if name not in now}
     return {
-        name: (visible(shortened(str(then.get(name, "unknown")), _LONGEST)), version)
-        for name, version in now.items()
+        _said_of(name): (_said_of(then.get(name, "unknown")), version)
+        for name, version in (now | gone).items()
         if then.get(name) != version
     }
+
+
+def _said_of(value: object) -> str:
+    return visible(shortened(str(value), _LONGEST))

@@ -64,6 +64,8 @@ _LOGIC = {
     "Level": ("buffer",),
     "Several servers": ("buffer.servers",),
     "Batches of an indexer": ("buffer.batch",),
+    "Rests of the indexer": ("buffer.vacation", "buffer.set_up"),
+    "Retrials": ("buffer.retrial",),
     "Priorities": ("buffer.discipline=priority",),
     "Obsolescence timer of a waiting page": ("buffer.obsolescence",),
     "A service that depends on the page": ("buffer.service.page-size",),

@@ -54,9 +54,8 @@ def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Use]:
         return path
 
     yield used
-    for each in dict(plugins._PLUGINS).values():
-        if each.text is not None:
-            plugins.forget(each)
+    for each in plugins.files_in_use():
+        plugins.forget(each)
     all_formulas()  # forgets what they said of names and symbols
 
 
@@ -101,8 +100,7 @@ def test_names_of_formulas_go_with_their_plugin(use: Use) -> None:
     use(text.replace(name, "another name"))
     analytic.predict(program.load(SYSTEM, FEW))
     assert NAMES["examples (1)"].name == "another name"
-    for each in dict(plugins._PLUGINS).values():
-        plugins.forget(each)
+    plugins.forget("my_own.py")
     all_formulas()
     assert before == NAMES
 
@@ -265,6 +263,34 @@ def test_a_sweep_goes_on_with_the_same_plugins_only(
     code, _, errors = crawlsim(*sweep, "--with", str(path))
     assert code == 2
     assert "holds another sweep: my_own.py was sha256:" in errors
+
+
+def test_a_study_holds_its_plugin_which_runs_only_where_it_is_allowed(
+    use: Use, tmp_path: Path, crawlsim: Any
+) -> None:
+    ran = tmp_path / "ran"
+    path = use(example(*PARTS) + f"\nopen({str(ran)!r}, 'a').write('once ')\n")
+    study = tmp_path / "study"
+    words = ["--set", "run.replications=2", "--engine", "simpy"]
+    code, _, said = crawlsim("run", str(SYSTEM), "--with", str(path), "--study", str(study), *words)
+    assert code == 0, said
+    assert (study / "plugins/my_own.py").read_bytes() == path.read_bytes()
+    assert "crawlsim repeat . --run-plugins" in (study / "README.md").read_text()
+    plugins.forget(path.name)
+
+    with pytest.raises(ScenarioError, match=r"plugins/my_own\.py: read it, and give --run-plugins"):
+        program.repeat(study, engine="simpy")
+    assert ran.read_text() == "once "
+    again = program.repeat(study, engine="simpy", run_plugins=True)
+    assert again.is_same
+    assert again.environment == {}
+    assert ran.read_text() == "once once "
+    assert plugins.files_in_use() == {}
+
+    (study / "plugins/my_own.py").write_text("MEASURES = ()")
+    code, _, said = crawlsim("repeat", str(study), "--run-plugins")
+    assert code == 2
+    assert "changed since the study was written" in said
 
 
 def test_a_new_file_says_how_to_use_the_plugin(use: Use, tmp_path: Path, crawlsim: Any) -> None:

@@ -223,6 +223,7 @@ HOSTILE = {
     "a scenario that is no file of it": _record(scenarios=["/etc/passwd"]),
     "no digest": _record(files={"inputs/mine.toml": 3}),
     "code": _record(plugins=["plugins/mine.py"]),
+    "code among the scenarios": _record(plugins=["inputs/mine.toml"]),
     "a varied file": _record(
         options={"--target": "design", "--over": ['pages.change_rates={file="/etc/passwd"}']}
     ),
