@@ -147,6 +147,17 @@ class QueueChain:
         vectors = (self.patience_phases**waiting for waiting in range(self.top))
         return (1, *(self.service_phases * each for each in vectors))
 
+    @cached_property
+    def obsolescence(self) -> list[Array]:
+        """Obsolescences per unit time of n = 0, 1, … waiting pages, by the phases of all of them.
+
+        Shapes (R^n,): a fourth of the memory that the probabilities of two phases need.
+        """
+        rates = [np.zeros(1)]
+        for _ in range(self.top - 1):
+            rates.append((rates[-1][:, None] + self.patience.exit_rates).ravel())
+        return rates
+
     @property
     def starts(self) -> NDArray[np.int64]:
         """First state of each level, and the number of states, shape (levels + 1,)."""

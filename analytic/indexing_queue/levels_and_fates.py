@@ -44,16 +44,8 @@ def marginals_of(chain: QueueChain, stationary: Array) -> Marginals:
     for level in range(1, chain.top + 1):
         here = stationary[starts[level] : starts[level + 1]].reshape(*shape[1:], -1)
         phases[level] = here.sum(axis=2)
-        obsolete[level] = here @ _sums_over_pages(chain.patience.exit_rates, level - 1)
+        obsolete[level] = here @ chain.obsolescence[level - 1]
     return Marginals(phases, obsolete)
-
-
-def _sums_over_pages(rates: Array, waiting: int) -> Array:
-    """Sum of a rate of each waiting page's patience phase, shape (phases^waiting,)."""
-    total = np.zeros(1)
-    for _ in range(waiting):
-        total = (total[:, None] + rates).ravel()
-    return total
 
 
 def level_probabilities(chain: QueueChain, stationary: Array) -> Array:

@@ -308,7 +308,7 @@ def stationary_banded(band: Band, first: int = 1, start: int | None = None) -> A
         onward = rates[last, left:last]
         into = rates[above:last, last]
         into /= onward.sum()
-        rates[above:last, left:last] += np.outer(into, onward)
+        rates[above:last, left:last] += into[:, None] * onward
     return _put_back(stationary(rates[:first, :first], start), rates, band.upper)
 
 
