@@ -153,7 +153,7 @@ class QueueChain:
 
         Shapes (R^n,): a fourth of the memory that the probabilities of two phases need.
         """
-        rates = [np.zeros(1)]
+        rates: list[Array] = [np.zeros(1)]
         for _ in range(self.top - 1):
             rates.append((rates[-1][:, None] + self.patience.exit_rates).ravel())
         return rates
