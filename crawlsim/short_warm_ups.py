@@ -1,4 +1,4 @@
-"""What a warm-up that is too short leaves of the start, in words."""
+"""Messages about initialisation bias: what an insufficient warm-up leaves in the estimates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHORT_WARM_UPS = "short_warm_ups"
 
 
 class ShortWarmUp(NamedTuple):
-    """One respect in which a system remembers its start when counting begins.
+    """One source of initialisation bias that is left when counting begins.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ class ActiveRobots(Protocol):
 
     @property
     def switched_on(self) -> int | None:
-        """Robots switched on since then; None where nobody counts them."""
+        """Robots switched on since then; None if they are not counted."""
 
 
 class ActiveByLevel:

@@ -90,7 +90,7 @@ class Robots(Protocol):
 
     @property
     def switched_on(self) -> int | None:
-        """Robots switched on since then; None where nobody counts them."""
+        """Robots switched on since then; None if they are not counted."""
 
 
 class _Ruled:
@@ -131,7 +131,7 @@ class _Ruled:
 
     @property
     def switched_on(self) -> int | None:
-        """Robots switched on since the end of the warm-up; None where nobody counts them."""
+        """Robots switched on since the end of the warm-up; None if they are not counted."""
         return self._rule.switched_on
 
 

@@ -233,7 +233,7 @@ class PagesTally(_Arrays):
     refresh_time : ndarray of float, shape (pages,)
         How long after these changes that was, summed.
     found : ndarray of int, shape (pages,)
-        Deliveries of a page that had changed since the one before; no entries where nobody asks.
+        Deliveries of a page that had changed since the one before; no entries if not asked for.
     bytes : ndarray of float, shape (pages,)
         Fetched by the deliveries; no entries where sizes are unknown.
     """

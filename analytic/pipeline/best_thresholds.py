@@ -225,7 +225,7 @@ def _best_by_descent(
     progress = Progress(f"{scenario.name}: thresholds, policies tried")
 
     def costs_of(given: ArrayLike) -> Array:
-        """Some at a time, so that one can stop."""
+        """Evaluated in chunks, so that the search can be interrupted."""
         policies = np.asarray(given)
         parts = []
         for start in range(0, len(policies), evaluation.at_once):

@@ -52,7 +52,7 @@ _LOG = logging.getLogger(__name__)
 
 @dependent
 def _servers_and_memory(scenario: Scenario) -> str | None:
-    """Several servers go with exponential access times and timers."""
+    """Several servers need exponential access times and timers."""
     if conditions.one_server(scenario) is None:
         return None
     exponential = (
@@ -78,7 +78,7 @@ COVERED: tuple[Condition, ...] = (
     conditions.response_known,
     _servers_and_memory,
 )
-"""Conditions under which the cost of every policy is known; the file's own rule does not matter."""
+"""Conditions under which the cost of every policy is known, whatever the rule in the scenario file."""
 
 
 Decision = TypeVar("Decision", bound=Hashable)
@@ -230,7 +230,7 @@ def descended(
     moves: Sequence[Callable[[Decision], Iterable[Decision]]],
     costs: Callable[[Sequence[Decision]], Array],
 ) -> tuple[Decision, float]:
-    """A decision that no move of any kind makes cheaper.
+    """A local optimum: no move of any kind makes it cheaper.
 
     Parameters
     ----------

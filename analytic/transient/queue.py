@@ -32,7 +32,7 @@ from scenarios.timeline import Piece
 
 
 class Sums(NamedTuple):
-    """What a row over the states says: at a time, or integrated over an interval.
+    """Expectations under a state distribution, at a time or integrated over an interval.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class PieceChain:
         )
 
     def sums(self, row: Array) -> Sums:
-        """What a row over the states says."""
+        """The expectation of a function of the state."""
         chain = self.chain
         if isinstance(chain, QueueChain):
             marginals = marginals_of(chain, row)

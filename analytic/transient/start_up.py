@@ -1,4 +1,4 @@
-"""How long a system remembers its start, and what that does to estimates.
+"""The initial transient: how long it lasts, and how it biases estimates.
 
 A warm-up should not be shorter; where it is, `StartShifts` says by how much the start can shift an
 estimate.
@@ -108,7 +108,7 @@ _OF_A_PAGE = (
 
 
 class WarmUpNeed(NamedTuple):
-    """For how long a system remembers its start in one respect.
+    """How long one source of initialisation bias lasts.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ class KeptTimes(NamedTuple):
     state : record
         How many are `kept`, and whether the warm-up is over, so that they count (`counts`).
     entries : record array, shape (room,)
-        The time of each, and the row that it belongs to; no entries where nobody asks for them.
+        The time of each, and the row that it belongs to; no entries if not asked for.
     by_page : bool
         Whether each page has a row, else all have one.
     """

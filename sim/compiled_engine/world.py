@@ -235,7 +235,7 @@ class Pages(NamedTuple):
         and when it was `delivered`. No entries where copies can be searched at once.
     fetched : record array, shape (pages,)
         Of the copy that was delivered last: from when on it is out of date (`stale_from`), and how
-        many deliveries `found` a change since the one before. No entries where nobody asks, or
+        many deliveries `found` a change since the one before. No entries if not asked for, or
         where every copy is searchable at once, so that a page's `refreshes` are these.
     refresh_times : KeptTimes
         How long the last changes had to wait until they could be searched.
