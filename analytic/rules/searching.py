@@ -78,7 +78,7 @@ COVERED: tuple[Condition, ...] = (
     conditions.response_known,
     _servers_and_memory,
 )
-"""Conditions under which the cost of every policy is known, whatever the rule in the scenario file."""
+"""Conditions under which the cost of every policy is known, whatever the rule of the file."""
 
 
 Decision = TypeVar("Decision", bound=Hashable)

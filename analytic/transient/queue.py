@@ -97,7 +97,7 @@ class PieceChain:
         )
 
     def sums(self, row: Array) -> Sums:
-        """The expectation of a function of the state."""
+        """The expectations under a distribution of the states, or its integral."""
         chain = self.chain
         if isinstance(chain, QueueChain):
             marginals = marginals_of(chain, row)

@@ -255,7 +255,7 @@ def _of_page_sums(part: Part, window: Array, scenario: Scenario) -> SimpleNamesp
 
 
 def _catch_up(part: Part, window: Array, scenario: Scenario) -> Array | None:
-    """Mean time to catch up; nan where some replication had not by its end, None if not asked for."""
+    """Mean time to catch up; nan if some replication had not by its end, None if not asked."""
     if due_rules(scenario).ended == np.inf:
         return None
     replications = np.round(window / scenario.run.window)
