@@ -29,7 +29,7 @@ from analytic.indexing_queue.measures import (
     service_and_patience,
     top_level,
 )
-from analytic.indexing_queue.policy_costs import level_rates
+from analytic.indexing_queue.policy_costs import LevelRates, level_rates
 from analytic.indexing_queue.several_servers import ServersChain, server_entries
 from analytic.indexing_queue.solution import solve_chain
 from analytic.machinery.decision_process import DecisionProcess, policy_iteration
@@ -45,7 +45,7 @@ from analytic.rules.searching import (
 )
 from scenarios import Scenario
 from scenarios.activation import Threshold
-from scenarios.arrays import Array
+from scenarios.arrays import Array, IntArray
 from scenarios.model import Hysteresis, fleet_under
 
 Step = tuple[int, int]
@@ -64,6 +64,9 @@ _MOST_TRIED = 20_000
 
 _ALIKE = 1e-9
 """Costs that differ by less, relatively, are the same."""
+
+_LARGEST = 1e100
+"""What probabilities of levels are scaled by, where they become larger."""
 
 _MANY_MOVES = 100
 """Steps times numbers beyond which a descent tries near steps only."""
@@ -344,6 +347,84 @@ def bounded(scenario: Scenario, numbers: Sequence[int]) -> _Bounded:
     return _Bounded(bound, [from_above, from_below])
 
 
+def without_gap(
+    scenario: Scenario, numbers: Sequence[int], costs: Callable[[Sequence[Rule]], Array]
+) -> Found | None:
+    """The cheapest rule that goes by the level alone, where that goes up and down by one page.
+
+    None for other queues, and where robots take a time to start.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    numbers : sequence of int
+    costs : callable
+        From rules to their costs.
+
+    Notes
+    -----
+    A rule costs less than g per unit time if what it costs beyond g, times the probabilities of the
+    levels, is negative; these are products of ratios of rates, so that the best numbers follow
+    from the top level down (docs/theory/indexing-queue.md, "Hysteresis"). The cost of the
+    rule that is found is the next g (W. Dinkelbach, Management Science 13, 1967): it falls until no
+    rule costs less.
+    """
+    free = scenario.with_({"activation": None, "costs.switch": None})
+    rule = scenario.activation
+    if (isinstance(rule, Threshold) and rule.start_up is not None) or free.prices.response:
+        return None
+    try:
+        rates = level_rates(chains_of_numbers(free, numbers), free.prices)
+    except NoAnswerError:
+        return None
+    if any(len(up) > 2 or up[0].shape[1] > 1 for up in rates.up):
+        return None
+    top = rates.top
+    alike = [
+        ((top, top),) * used + ((-1, -1),) * (len(numbers) - 1 - used)
+        for used in range(len(numbers))
+    ]
+    paid = costs(alike)
+    if np.isnan(paid).all():
+        return None
+    best, cost = alike[int(np.nanargmin(paid))], float(np.nanmin(paid))
+    while True:
+        levels = _cheaper_than(cost, rates, np.array(numbers), scenario.prices.switch)
+        found = between(levels, levels, numbers)
+        if not (paid_then := float(costs([found])[0])) < cost:
+            return Found(best, cost, True)
+        best, cost = found, paid_then
+
+
+def _cheaper_than(cost: float, rates: LevelRates, numbers: IntArray, switch: float) -> list[int]:
+    """The number at each level of the rule that falls farthest below a cost, or exceeds it least.
+
+    Numbers do not increase with the level.
+    """
+    beyond: Array = np.zeros(len(numbers))
+    unit = 1.0
+    followers = []
+    for level in range(rates.top, -1, -1):
+        here = (rates.rewards[level][:, 0, 1] - cost) / unit
+        if level < rates.top:
+            down = float(rates.down[level + 1][0, 0])
+            after = beyond - down * switch * numbers / unit
+            least = np.minimum.accumulate(after)
+            followers.append(
+                np.maximum.accumulate(np.where(after == least, np.arange(len(numbers)), 0))
+            )
+            up = rates.up[level][1][:, 0, 0]
+            here = here + up / down * (least + down * switch * numbers / unit)
+        beyond = here
+        if (largest := float(np.abs(beyond).max())) > _LARGEST:
+            beyond, unit = beyond / largest, unit * largest
+    index = int(np.argmin(np.where(numbers > 0, beyond, np.inf)))
+    chosen = [index]
+    for follower in reversed(followers):
+        chosen.append(int(follower[chosen[-1]]))
+    return numbers[chosen].tolist()
+
+
 def by_chain(scenario: Scenario) -> Callable[[Hysteresis], float]:
     """The cost of a rule by its chain, whose parts are made once; start-ups are the scenario's."""
     buffer, robots = buffer_and_robots(scenario)
@@ -413,9 +494,10 @@ def best_hysteresis(
             bound = bounded(scenario, numbers)
         except NoAnswerError as failure:
             reason = f"how far the best rule of all lies below is not known: {failure}"
-    single = cheapest(
-        len(numbers), steps_of(top, apart=False), tried.costs, starts_of(bound.starts)
-    )
+    single = None if cost else without_gap(scenario, numbers, tried.costs)
+    if single is None:
+        steps = steps_of(top, apart=False)
+        single = cheapest(len(numbers), steps, tried.costs, starts_of(bound.starts))
     best = _at_the_bound(bound, tried.costs) or cheapest(
         len(numbers), steps_of(top, apart=True), tried.costs, [single.rule, *bound.starts]
     )

@@ -11,6 +11,7 @@ import pytest
 from thresholds_with_a_gap import measured, random_tables, switching_pipeline
 
 import analytic
+from analytic.indexing_queue.measures import top_level
 from analytic.rules.hysteresis import (
     all_rules,
     as_thresholds,
@@ -20,6 +21,7 @@ from analytic.rules.hysteresis import (
     cheapest,
     count_rules,
     steps_of,
+    without_gap,
 )
 from scenarios import ScenarioError, scenario_from
 
@@ -122,6 +124,49 @@ def test_descents_find_what_lists_of_all_rules_find(number: int) -> None:
     assert every.proved
     assert not found.proved
     assert found.cost == pytest.approx(every.cost, rel=1e-9)
+
+
+@pytest.mark.by_day(every=10)
+@pytest.mark.parametrize("number", range(100))
+def test_without_a_gap_no_rule_costs_less(number: int) -> None:
+    """Level by level, against all of them: one or two indexers, 1 or 0 robots at the least."""
+    random = np.random.default_rng([18, number])
+    tables = small_tables(number)
+    tables["activation"] = {"threshold": {"robots": [1], "at": [], "back": []}}
+    tables["buffer"] |= {
+        "service": {"exponential": {"mean": float(random.uniform(0.1, 2.0))}},
+        "servers": int(random.integers(1, 3)),
+    }
+    if "obsolescence" in tables["buffer"]:
+        tables["buffer"]["obsolescence"] = {
+            "exponential": {"mean": float(random.uniform(0.5, 5.0))}
+        }
+    scenario = scenario_from(tables)
+    assert scenario.robots is not None
+    numbers = range(int(random.integers(0, 2)), scenario.robots.available + 1)
+    top = top_level(scenario)
+    value = by_chain(scenario)
+
+    def costs(rules: Any) -> Any:
+        given = (as_thresholds(rule, numbers, top) for rule in rules)
+        return np.array([value(each) if each.robots != (0,) else np.inf for each in given])
+
+    every = cheapest(len(numbers), steps_of(top, apart=False), costs, [], most=10**6)
+    found = without_gap(scenario, numbers, costs)
+    assert found is not None
+    assert found.cost == pytest.approx(every.cost, rel=1e-10)
+
+
+def test_without_a_gap_loads_of_all_sizes_have_a_rule() -> None:
+    """Products of five hundred ratios of rates are beyond what a number can be."""
+    tables = small_tables(1)
+    tables["robots"]["available"] = 3
+    tables["activation"] = {"threshold": {"robots": [3], "at": [], "back": []}}
+    tables["buffer"] = {"waiting_places": 400, "service": {"exponential": {"mean": 300.0}}}
+    scenario = scenario_from(tables)
+    found = best_hysteresis(scenario)
+    assert found.proved
+    assert found.lower_bound == pytest.approx(found.cost, rel=1e-9)
 
 
 def test_the_rules_are_those_of_files() -> None:
