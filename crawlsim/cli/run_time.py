@@ -34,8 +34,8 @@ _LONG = 300.0
 _QUICK = {"compiled": 1e8, "simpy": 1e7}
 """Events and pages in all that take an engine a few minutes at most."""
 
-_MOST_TRIED = {"compiled": 10_000_000, "simpy": 1_000_000}
-"""Pages that an engine sets up in a few seconds."""
+_MOST_TRIED = {"compiled": 40_000_000, "simpy": 1_000_000}
+"""Pages that an engine sets up in some ten seconds."""
 
 _FEWEST = 1000.0
 """Events of the shortest trial: hardly more than what a replication takes to be set up."""
