@@ -120,6 +120,7 @@ def test_ages_of_another_system_are_refuted(name: str, wrong: dict[str, Any]) ->
     assert overall(compare(others, results)) == "disagrees"
 
 
+@pytest.mark.by_day(besides=("replacement",))
 @pytest.mark.parametrize("name", ["replacement", "cyclic, gamma", "random, constant"])
 def test_ages_are_the_slopes_of_the_rates(name: str) -> None:
     """r / mu for small mu, by another solution of the same chain."""
