@@ -505,7 +505,7 @@ FRONTIERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.by_day(every=2)
+@pytest.mark.by_day(every=2, besides=("quantiles",))
 @pytest.mark.parametrize("changes", FRONTIERS.values(), ids=FRONTIERS)
 def test_every_kind_of_frontier(changes: dict[str, Any]) -> None:
     frontier = scenario_from(FRONTIER)
