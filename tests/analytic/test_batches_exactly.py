@@ -390,6 +390,7 @@ def by_class(solved: SolvedBatches) -> Iterator[tuple[tuple[str, Any], float]]:
         yield (measure, subject), value
 
 
+@pytest.mark.thorough
 def test_batches_of_five_hundred() -> None:
     """Three servers with 2000 places: too many sizes for the levels, and few states without."""
     scenario = queue(

@@ -90,6 +90,7 @@ def unlike(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.by_day("2", "4")
 @pytest.mark.parametrize("seed", range(5))
 def test_rates_hundreds_of_orders_apart(seed: int) -> None:
     """All bounds, and the costs that they are compared with; exact values near 0 are left out."""

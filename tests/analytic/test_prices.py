@@ -77,7 +77,7 @@ def test_the_cost_of_a_queue_has_what_is_paid_for(number: int) -> None:
     assert found["control_cost", None] == pytest.approx(cost, rel=1e-12)
 
 
-@pytest.mark.by_day(every=5)
+@pytest.mark.by_day(every=5, besides=("replacement", "cyclic, gamma"))
 @pytest.mark.parametrize("name", PIPELINES)
 def test_the_cost_end_to_end_has_what_is_paid_for(name: str) -> None:
     """Where robots never rest the bytes are known, too."""

@@ -175,6 +175,7 @@ CLAIMS: dict[str, tuple[Claim, Claim, Claim]] = {
 """The check, the claim as corrected, and as printed."""
 
 
+@pytest.mark.by_day(besides=("Theorem 3.1, equal means", "Theorem 3.1, aX"))
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_the_check_accepts_the_corrected_claim_and_refutes_the_printed(claim: str) -> None:
     check, corrected, printed = CLAIMS[claim]
@@ -326,6 +327,7 @@ def golden() -> Any:
     return sim.run(load("golden-ratio-246"), replications=40)
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_246_equal_pages_cost_1_1014_times_the_bound_exactly_and_simulated(golden: Any) -> None:
     """The 95 % interval, which is 0.2 % wide; 2 phi² / 5 = 1.0472 is far outside."""

@@ -226,6 +226,7 @@ def test_random_systems_against_a_naive_chain(seed: int) -> None:
     assert {key: found[key][0] for key in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.by_day("3-push-out-lowest")
 @pytest.mark.parametrize(("servers", "when_full"), [(1, "lose-new"), (3, "push-out-lowest")])
 def test_cobham_means_at_large_buffers(servers: int, when_full: str) -> None:
     """Waits of 1/(1 - s)(1 - s') times the delay of a page that has to wait, s and s' the loads of

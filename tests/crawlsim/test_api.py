@@ -276,6 +276,7 @@ def test_sim_takes_what_a_user_has() -> None:
         sim.run(7)  # type: ignore[arg-type]
 
 
+@pytest.mark.thorough
 def test_a_precision_that_is_not_reached_is_told() -> None:
     short = crawlsim.load("one-robot", {"run.horizon": 50.0, "run.warmup": 10.0})
     with pytest.warns(UserWarning, match=r"after 1000 replications the precision is not reached"):

@@ -68,7 +68,7 @@ def costs_by_matrices(tables: dict[str, Any]) -> dict[tuple[int, ...], tuple[flo
     return found
 
 
-@pytest.mark.by_day(every=12)
+@pytest.mark.by_day(every=12, besides=("12", "24", "72", "84", "96"))
 @pytest.mark.parametrize("number", range(100))
 def test_no_design_costs_less(number: int) -> None:
     """All of them; and of those that keep a bound that some break."""

@@ -281,6 +281,9 @@ def test_what_no_choice_can_be_made_of_is_refused(
 
 
 @pytest.mark.usefixtures("_no_pictures")
+@pytest.mark.by_day(
+    besides=("{'minimise': 'loss_probability', 'indifference': 0.01, 'max_replications': 40}",)
+)
 @pytest.mark.parametrize(
     "asked",
     [

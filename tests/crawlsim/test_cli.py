@@ -214,6 +214,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "provenance.json"}
 
 
+@pytest.mark.by_day("2")
 @pytest.mark.parametrize("jobs", ["1", "2", "3"])
 def test_the_same_seed_gives_the_same_bytes_for_any_number_of_jobs(
     crawlsim: Any, scenario_file: str, tmp_path: Path, jobs: str

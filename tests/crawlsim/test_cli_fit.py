@@ -52,7 +52,15 @@ KINDS = {
 FIGURES = {"ch": 3, "cr": 2, "de": 3, "si": 1}
 
 
-@pytest.mark.by_day(besides=("deliveries.csv", "sizes.csv", "sizes.csv (access_time)"))
+@pytest.mark.by_day(
+    besides=(
+        "deliveries.csv",
+        "sizes.csv",
+        "sizes.csv (access_time)",
+        "changes.csv",
+        "sizes.csv (obsolescence)",
+    )
+)
 @pytest.mark.usefixtures("traces")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_written_scenario_works_everywhere(kind: str, crawlsim: Any) -> None:

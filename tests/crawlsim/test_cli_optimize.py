@@ -199,6 +199,7 @@ def test_files_of_others_are_not_replaced(
         "switching-.svg-begins",
         "switching-.png-begins",
         "switching-.pdf-begins",
+        "threshold-.svg-begins",
     )
 )
 @pytest.mark.parametrize(

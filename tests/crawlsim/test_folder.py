@@ -103,6 +103,7 @@ def test_the_provenance_says_who_wrote_what(
     assert document["options"]["vary"] == ["buffer.waiting_places=1,2"]
 
 
+@pytest.mark.thorough
 def test_a_later_command_replaces_what_is_ours_and_nothing_else(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_later_command_replaces_what_is_ours_and_nothing_else(
     }
 
 
+@pytest.mark.by_day("comparisons.csv")
 @pytest.mark.parametrize("name", ["report.html", "comparisons.csv"])
 def test_a_file_that_was_changed_since_is_kept(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, name: str

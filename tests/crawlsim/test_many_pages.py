@@ -95,6 +95,7 @@ def test_json_and_files_have_what_is_kept(crawlsim: Any, many: str, tmp_path: Pa
     assert "hosts" not in report.partition("on average over the pages of each group")[2][:80]
 
 
+@pytest.mark.thorough
 def test_a_sweep_keeps_the_same(crawlsim: Any, many: str, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     vary = "pages.change_rates.zipf.exponent=0.5,0.9"

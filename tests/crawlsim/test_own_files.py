@@ -62,6 +62,7 @@ def written() -> Path:
     return next(Path().glob("written.*"))
 
 
+@pytest.mark.by_day(besides=("svg", "png"))
 @pytest.mark.parametrize("words", WRITERS.values(), ids=WRITERS)
 def test_only_what_a_command_wrote_is_replaced(words: tuple[str, ...], capsys: Any) -> None:
     if "written.parquet" in words:
@@ -155,6 +156,7 @@ def test_a_name_that_leaves_no_room_for_the_digest_is_refused(name: str, capsys:
     assert sorted(Path().iterdir()) == before
 
 
+@pytest.mark.by_day("list")
 @pytest.mark.parametrize(
     ("more", "expected"),
     [

@@ -69,7 +69,7 @@ def test_a_closure_says_how_far_it_is(said: Any, monkeypatch: pytest.MonkeyPatch
     assert said()[0].startswith(beginning)
 
 
-@pytest.mark.by_day(besides=("10-5-timer0-6.1",))
+@pytest.mark.by_day(besides=("10-5-timer0-6.1", "10-5-timer1-41.0"))
 @pytest.mark.parametrize(
     ("robots", "places", "timer", "measured"),
     [

@@ -183,6 +183,7 @@ def phase_type_law(start: list[float], moves: list[list[float]]) -> PhaseType:
     return PhaseType(alpha=(np.array(start) / sum(start)).tolist(), T=hidden.tolist())
 
 
+@pytest.mark.thorough
 @needs_compiler
 @given(phase_types, st.integers(0, 2**32))
 @settings(max_examples=examples(40))

@@ -89,6 +89,8 @@ def test_intervals_are_much_shorter_and_still_cover_and_a_wrong_mean_shows() -> 
         "changes4-names4",
         "changes5-names5",
         "changes8-names8",
+        "changes7-names7",
+        "changes9-names9",
     )
 )
 @pytest.mark.parametrize(

@@ -166,6 +166,7 @@ def test_the_course_of_a_run_is_given_time_by_time() -> None:
     assert len(frame) == len(results.course) == len(rows)
 
 
+@pytest.mark.by_day(besides=("four-robots-one-threshold-simpy", "several-indexers-simpy"))
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
 @pytest.mark.parametrize(
     "name", ["four-robots-one-threshold", "several-indexers", "pipeline-light"]

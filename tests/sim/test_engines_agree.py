@@ -303,7 +303,7 @@ def test_a_rule_by_the_phase_of_the_deliveries_alone() -> None:
     assert_same_path(scenario_from(PIPELINE).with_(BY_ARRIVAL_PHASE))
 
 
-@pytest.mark.by_day(every=3)
+@pytest.mark.by_day(every=3, besides=("hysteresis", "start-up"))
 @pytest.mark.parametrize("changes", PIPELINES.values(), ids=PIPELINES)
 def test_every_kind_of_pipeline(changes: dict[str, Any]) -> None:
     pipeline = scenario_from(PIPELINE)
@@ -505,7 +505,7 @@ FRONTIERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.by_day(every=2)
+@pytest.mark.by_day(every=2, besides=("quantiles",))
 @pytest.mark.parametrize("changes", FRONTIERS.values(), ids=FRONTIERS)
 def test_every_kind_of_frontier(changes: dict[str, Any]) -> None:
     frontier = scenario_from(FRONTIER)

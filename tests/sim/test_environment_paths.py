@@ -120,6 +120,7 @@ def test_an_environment_that_never_changes_anything(rule: dict[str, Any]) -> Non
     assert after.robots_time == pytest.approx(before.robots_time, rel=1e-12)
 
 
+@pytest.mark.thorough
 def test_the_path_is_that_of_the_chain() -> None:
     # Each mean and share within four standard errors of some hundred thousand sojourns: 0.7 % to
     # 1.2 %; a false alarm in 700 seeds. The shares of time by hand, from the balance of flows.

@@ -244,6 +244,7 @@ def start_in_phase_0(patch: Patch) -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.by_day("True-False")
 @pytest.mark.parametrize(("planted", "passes"), [(False, True), (True, False)])
 def test_joint_deliveries_start_in_their_stationary_phase(
     planted: bool, passes: bool, monkeypatch: Patch
@@ -264,6 +265,7 @@ def test_joint_deliveries_start_in_their_stationary_phase(
 
 
 @pytest.mark.statistical
+@pytest.mark.by_day("True-False")
 @pytest.mark.parametrize(("planted", "passes"), [(False, True), (True, False)])
 def test_the_first_gap_of_a_robot_is_that_after_an_arrival(
     planted: bool, passes: bool, monkeypatch: Patch
@@ -297,7 +299,7 @@ def counted_levels() -> tuple[list[Any], Results]:
     return laws, sim.run(BUSY, points=points_of(exact_laws(BUSY)))
 
 
-@pytest.mark.by_day(besides=("0.7-False",))
+@pytest.mark.by_day(besides=("0.7-False", "1.0-True"))
 @pytest.mark.statistical
 @pytest.mark.parametrize(("factor", "passes"), [(0.7, False), (1.0, True), (1.5, False)])
 def test_errors_of_distributions_have_the_right_size(

@@ -88,6 +88,7 @@ def test_the_loss_rate_of_exponential_robots_is_that_of_the_time_with_a_full_buf
     assert loss_rate.estimate == pytest.approx(0.7 * full.estimate, rel=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_the_time_with_a_full_buffer_gives_the_counted_losses_with_less_variance() -> None:
     """400 replications of each of three queues (seed 1), loss counted and as a time average.
@@ -154,6 +155,7 @@ def test_jackknife_intervals_of_ratios_cover() -> None:
     assert 0.935 < hits / runs < 0.965
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_intervals_of_a_simulated_queue_cover_the_exact_value() -> None:
     """M/M/1/2 at load 0.8, starvation 1 / 2.44: 95 % intervals of 150 runs of 12 replications.

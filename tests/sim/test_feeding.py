@@ -40,6 +40,7 @@ def take_one(times: Any, row: int) -> float:
     return take(times, row)
 
 
+@pytest.mark.by_day("mmpp")
 @pytest.mark.parametrize("process", [Exponential(mean=2.0), BURSTY], ids=["exponential", "mmpp"])
 @settings(max_examples=examples(30))
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 300), st.integers(0, 39)), max_size=12))
@@ -92,6 +93,7 @@ def test_a_block_that_takes_long_does_not_grow(monkeypatch: pytest.MonkeyPatch) 
     assert fed.used == at_first
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("robots", [1000, 40_000])
 def test_a_row_that_is_not_used_is_drawn_once(monkeypatch: pytest.MonkeyPatch, robots: int) -> None:
     """The room is for the one that is used, however many the others are."""

@@ -55,6 +55,7 @@ def test_without_a_gap_it_is_the_level_that_counts() -> None:
             assert rules.thresholds_passed(level, passed, at, at) == robots
 
 
+@pytest.mark.thorough
 def test_back_at_the_thresholds_themselves_changes_nothing() -> None:
     plain = queue()
     given = plain.with_("activation.threshold.back", [2])
@@ -126,7 +127,7 @@ def test_the_event_log_has_the_robots_that_are_active_after_the_event() -> None:
 
 def test_switches_are_paid_for() -> None:
     scenario = queue({"costs.switch": 2.0, "activation.threshold.back": [0]})
-    results = sim.run(scenario)
+    results = sim.run(scenario, engine="simpy")
     rate, cost = results.rows.find("switch_rate"), results.rows.find("control_cost")
     assert rate is not None
     assert cost is not None

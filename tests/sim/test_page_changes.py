@@ -120,6 +120,7 @@ def stale_times(scenario: Scenario, rows: list[Row]) -> list[float]:
     return stale
 
 
+@pytest.mark.by_day("no buffer")
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_log_says_which_pages_are_out_of_date(name: str) -> None:
     scenario = system(name)
@@ -128,6 +129,7 @@ def test_the_log_says_which_pages_are_out_of_date(name: str) -> None:
     assert stale_times(scenario, rows) == pytest.approx(tally.pages.stale_time, rel=1e-9)
 
 
+@pytest.mark.by_day("no buffer")
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_log_changes_no_number(name: str) -> None:
     scenario = system(name)
@@ -136,6 +138,7 @@ def test_a_log_changes_no_number(name: str) -> None:
     assert repr(with_log) == repr(compiled_engine.simulate(scenario, 0, 1))
 
 
+@pytest.mark.by_day("no buffer")
 @pytest.mark.parametrize("name", ["plain", "no buffer"])
 def test_changes_are_a_poisson_process_of_the_rate_of_the_page(name: str) -> None:
     """Twenty thousand units of time: counts, and gaps whose square has twice that of their mean."""

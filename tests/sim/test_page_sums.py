@@ -102,6 +102,10 @@ def numbers(row: Estimate) -> tuple[float, ...]:
         "equal weights-simpy",
         "through a buffer-simpy",
         "in turn through a buffer-simpy",
+        "in turn-simpy",
+        "golden-simpy",
+        "by deadline-simpy",
+        "unchanged-simpy",
     )
 )
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])

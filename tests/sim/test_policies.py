@@ -219,7 +219,15 @@ def verdict(simulated: Scenario, predicted: Scenario) -> str:
     return overall(compare(predict(predicted)[0], sim.run(simulated), (), weights))
 
 
-@pytest.mark.by_day(every=5)
+@pytest.mark.by_day(
+    every=5,
+    besides=(
+        "balanced-hyperexponential",
+        "deadline-phase-type",
+        "deficit-uniform",
+        "crawl-value-hyperexponential",
+    ),
+)
 @pytest.mark.statistical
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("policy", NEW)
@@ -232,6 +240,7 @@ def test_no_policy_and_no_law_disagrees(policy: str, law: str) -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.by_day("balanced", "billiard", "deadline")
 @pytest.mark.parametrize("policy", WITHOUT_PERIOD)
 def test_a_planted_error_disagrees(policy: str) -> None:
     """Pages 0 and 2 change places in what the policy goes by."""
@@ -249,6 +258,7 @@ def test_both_engines_follow_the_same_sequence(policy: str, robots: int) -> None
     assert_same_path(scenario)
 
 
+@pytest.mark.thorough
 def test_the_index_policies_stay_near_the_bound() -> None:
     """200 pages with random weights: Whittle within 0.6 %; the deficit policy at random is not."""
     generator = np.random.default_rng(3)

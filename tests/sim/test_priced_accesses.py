@@ -69,6 +69,7 @@ def costs_and_counts(tables: dict[str, Any]) -> tuple[Any, Any, Scenario]:
     return n * row.estimate - (n - 1) * without, counts.ended, scenario
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tables", [PAGES, QUEUE], ids=["pages", "queue"])
 def test_accesses_that_fail_are_paid_on_average(tables: dict[str, Any]) -> None:
     """They are not counted, and estimates by deliveries have no bias and no more variance."""
@@ -80,6 +81,7 @@ def test_accesses_that_fail_are_paid_on_average(tables: dict[str, Any]) -> None:
     assert logged.mean() > 1.2 * ended[:, 1].mean() / scenario.run.window
 
 
+@pytest.mark.thorough
 def test_of_pages_that_fall_due_every_access_is_counted() -> None:
     """When it begins: as many end but for those at the ends of the window."""
     costs, ended, scenario = costs_and_counts(DUE)

@@ -72,6 +72,7 @@ def test_quantiles_are_those_of_the_times(share: float) -> None:
     assert_allclose(with_refused.quantile((1 + share) / 2), exact, rtol=1.1e-3)
 
 
+@pytest.mark.thorough
 def test_intervals_hold_the_exact_median() -> None:
     """Ninety-five of a hundred intervals hold the exact median of M/M/1/K; here at least 88.
 

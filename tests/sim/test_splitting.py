@@ -47,6 +47,7 @@ def agrees(found: RareLosses, exact: float) -> bool:
 
 
 @pytest.mark.statistical
+@pytest.mark.by_day("21")
 @pytest.mark.parametrize("places", [21, 28])
 def test_one_loss_in_ten_million_and_in_two_thousand_million(places: int) -> None:
     """False alarm 1e-4 (seed 1); an error of 22 % would show."""
@@ -118,6 +119,7 @@ def test_paths_that_the_horizon_ends_start_again() -> None:
     assert delivered.std() / 100.0 < 0.05
 
 
+@pytest.mark.thorough
 def test_any_number_of_workers_finds_the_same() -> None:
     scenario = one_robot(12)
     alone = rare_losses(scenario, seed=2, precision=0.5)
@@ -126,6 +128,7 @@ def test_any_number_of_workers_finds_the_same() -> None:
     assert rare_losses(scenario, seed=3, precision=0.5) != alone
 
 
+@pytest.mark.thorough
 def test_pages_and_clients_are_left_out() -> None:
     """Losses do not depend on them."""
     with_pages = load("pipeline-light").with_({"buffer.obsolescence": "never"})

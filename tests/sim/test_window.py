@@ -100,6 +100,7 @@ SHORT = {
 }
 
 
+@pytest.mark.by_day(besides=("a partial cycle",))
 @pytest.mark.parametrize("name", SHORT)
 def test_the_ends_of_the_window_refute_no_formula(name: str) -> None:
     rows = verdicts(SHORT[name])

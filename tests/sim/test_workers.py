@@ -70,6 +70,7 @@ def test_serial_threads_processes_and_a_cluster_write_the_same_bytes(
     assert all(each == written[0] for each in written)
 
 
+@pytest.mark.by_day(besides=("complete",))
 @pytest.mark.parametrize("kind", sorted(EVERY_KIND))
 def test_every_kind_of_system_is_the_same_on_a_cluster(cluster: Any, kind: str) -> None:
     from distributed import Client

@@ -178,6 +178,7 @@ def test_quantiles_are_those_of_the_chain_of_all_orders(
             assert over == pytest.approx(share, abs=1e-9) if time else over >= share - 1e-9
 
 
+@pytest.mark.thorough
 def test_quantiles_of_the_waits_have_the_mean_that_is_known() -> None:
     """The mean is the integral of the quantiles over the shares."""
     shares = ((np.arange(4000) + 0.5) / 4000).tolist()
@@ -204,7 +205,8 @@ def test_with_a_robot_for_each_page_nobody_ever_waits() -> None:
     values = {row.subject: row.value for row in predictions if row.measure == QUANTILE}
     names = [f"{page} {share}" for page in range(5) for share in (0.5, 0.99)]
     assert values == dict.fromkeys(["0.5", "0.99", *names], 0.0)
-    rows = compare(predictions, sim.run(scenario_from(FRONTIER).with_(changes)))
+    short = scenario_from(FRONTIER).with_(changes | {"run.horizon": 500.0})
+    rows = compare(predictions, sim.run(short, engine="simpy"))
     assert {row.verdict for row in rows if row.measure == QUANTILE} == {"agrees"}
 
 
@@ -364,7 +366,7 @@ def simulated() -> Results:
 
 
 @pytest.mark.statistical
-@pytest.mark.by_day("1")
+@pytest.mark.thorough
 @pytest.mark.parametrize("robots", [1, 3])
 def test_the_simulation_agrees(robots: int) -> None:
     """False alarms: 1 in 1000. An error of 3 % in a wait would be seen."""
@@ -454,7 +456,7 @@ def test_mean_values_of_exponential_accesses_are_the_exact_ones() -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.by_day("deterministic")
+@pytest.mark.thorough
 @pytest.mark.parametrize("key", ["deterministic", "gamma"])
 def test_obsolescence_rates_are_near_whatever_the_access_times(key: str) -> None:
     """Within 3 %, as docs/theory/frontier.md says; the run itself errs by 0.3 %."""

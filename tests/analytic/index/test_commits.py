@@ -78,6 +78,7 @@ def test_bounds_rise_by_what_is_always_stale() -> None:
     )
 
 
+@pytest.mark.by_day(besides=("drawn", "due", "buffer"))
 @pytest.mark.parametrize(
     "changes",
     [

@@ -119,6 +119,7 @@ def test_a_warm_up_is_suggested_for_any_system(tables: Tables) -> None:
         "prices0-cyclic, gamma, heard up to a level",
         "prices2-cyclic, gamma",
         "prices2-cyclic, gamma, heard up to a level",
+        "prices2-hyperexponential timers, threshold",
     ),
 )
 @pytest.mark.usefixtures("small")
@@ -132,6 +133,7 @@ def erlang(shape: int) -> Tables:
     return {"erlang": {"shape": shape, "mean": 1.0}}
 
 
+@pytest.mark.by_day("1-2000")
 @pytest.mark.parametrize(("robots", "shape"), [(17, 4), (2, 50), (1100, 2), (1, 2000)])
 def test_robots_with_too_many_joint_phases_are_a_reason(robots: int, shape: int) -> None:
     scenario = queue(
@@ -327,6 +329,7 @@ def test_a_refusal_inside_a_condition_is_its_reason() -> None:
     assert list(obstacles([refusing], Reasons(queue()))) == [f"{queue().name} is too much"]
 
 
+@pytest.mark.by_day("gamma")
 @pytest.mark.parametrize("key", ["uniform", "gamma", "deterministic"])
 def test_access_times_without_phases_are_named_by_their_law(
     key: Literal["uniform", "gamma", "deterministic"],

@@ -176,6 +176,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.by_day(besides=("changes2-phases of deliveries and start-ups",))
 @pytest.mark.parametrize(("changes", "reason"), REFUSED)
 def test_what_is_simulated_only_has_its_reason(changes: dict[str, Any], reason: str) -> None:
     missing = analytic.predict(switching_pipeline(changes))[1]

@@ -261,6 +261,9 @@ def assert_as_enumerated(scenario: Scenario) -> None:
         "switching",
         "switching-phases-of-service",
         "switching-by-phase",
+        "threshold-to-none",
+        "ordered-h2-timers",
+        "ordered-timers-of-three-phases",
     )
 )
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -389,6 +392,7 @@ def systems(draw: st.DrawFn, kind: str) -> Scenario:
     return scenario_from(entries)
 
 
+@pytest.mark.by_day(besides=("marked", "independent"))
 @pytest.mark.parametrize(
     "kind", ["trips", "switching", "modes", "thinned", "marked", "independent"]
 )
@@ -656,6 +660,7 @@ def test_second_moments_are_those_of_the_level_seen_on_entry() -> None:
         assert moments == pytest.approx((mean, second), rel=1e-13)
 
 
+@pytest.mark.by_day("5.0")
 @pytest.mark.parametrize("load", [0.2, 5.0])
 def test_a_queue_with_many_places_neither_over_nor_underflows(load: float) -> None:
     """M/M/1/500: probabilities down to load^500 = 1e-350 (0.2^500), exact where they exist."""
@@ -953,7 +958,13 @@ REFUSED: dict[str, Scenario] = {
 
 
 @pytest.mark.by_day(
-    every=2, besides=("the queue has 5001 levels, limit 5000", "its chain has 20401 states")
+    every=2,
+    besides=(
+        "the queue has 5001 levels, limit 5000",
+        "its chain has 20401 states",
+        "its chain has more than 10^15 states; the solution may take at most 1 GB",
+        "its chain is solved exactly, where it fits in memory",
+    ),
 )
 @pytest.mark.parametrize("reason", REFUSED)
 def test_a_formula_that_does_not_cover_a_scenario_says_why(reason: str) -> None:

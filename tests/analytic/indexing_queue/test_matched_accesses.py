@@ -49,6 +49,7 @@ def test_a_law_of_two_phases_is_its_own_likeliest() -> None:
     assert moments(likeliest_phases(law, 2)) == pytest.approx(moments(law), rel=1e-3)
 
 
+@pytest.mark.by_day("access0-2", "access1-3")
 @pytest.mark.parametrize("order", [2, 3])
 @pytest.mark.parametrize(
     "access", [{"gamma": {"mean": 2.0, "shape": 0.4}}, {"pareto": {"mean": 2.0, "shape": 1.5}}]

@@ -288,6 +288,7 @@ def test_a_pareto_law_of_shape_two_has_no_second_moment_of_served_pages() -> Non
     }
 
 
+@pytest.mark.thorough
 def test_a_lognormal_service_in_a_simulation() -> None:
     """Of 18 rows at 4 standard errors a false alarm in 900; 3 % of the service would show."""
     scenario = queue(

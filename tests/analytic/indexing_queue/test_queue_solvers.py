@@ -223,7 +223,15 @@ def test_large_chains_with_alike_phases_are_those_with_one(admission: str) -> No
     assert found[0] == pytest.approx(found[1], rel=1e-11, nan_ok=True)
 
 
-@pytest.mark.by_day(every=2, besides=("switching-by-phase", "cycle-batches-complete"))
+@pytest.mark.by_day(
+    every=2,
+    besides=(
+        "switching-by-phase",
+        "cycle-batches-complete",
+        "ordered-h2-timers",
+        "ordered-timers-of-three-phases",
+    ),
+)
 @pytest.mark.parametrize("name", [n for n in BY_PHASES if "lifo" not in n and "push" not in n])
 def test_large_chains_are_solved_as_small_ones(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The iteration and the tagged page without matrices, against the enumeration."""
@@ -409,6 +417,7 @@ def test_batch_queues_have_exact_levels(admission: str) -> None:
         assert levels == pytest.approx([expected[n] for n in range(top + 1)], rel=1e-11, abs=0)
 
 
+@pytest.mark.by_day("1.0")
 @pytest.mark.parametrize("load", [0.999, 1.0, 1.5])
 def test_thousands_of_places_are_solved_level_by_level(load: float) -> None:
     """M/M/1/4000 against the geometric law."""

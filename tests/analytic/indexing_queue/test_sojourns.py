@@ -87,6 +87,7 @@ def test_moments_of_a_service_that_hardly_ends(power: int) -> None:
     assert twice == pytest.approx(float(square), rel=1e-14)
 
 
+@pytest.mark.by_day("20-1")
 @pytest.mark.parametrize("places", [1, 3])
 @pytest.mark.parametrize("power", [20, 30, 40, 50])
 def test_timers_that_hardly_go_off_keep_littles_law(power: int, places: int) -> None:
@@ -161,7 +162,7 @@ def fast(e: float, first: float = 0.3, second: float = 0.1) -> dict[str, Any]:
     return phases([0.5, 0.5], [[-1 / e - first, 1 / e], [1 / e, -1 / e - second]])
 
 
-@pytest.mark.by_day(besides=("0.001-rates0", "1e-06-rates0", "1e-06-rates1"))
+@pytest.mark.thorough
 @pytest.mark.parametrize("rates", [(0.3, 0.1), (1e-6, 1.0)])
 @pytest.mark.parametrize("e", [1e-3, 1e-6])
 def test_fast_phases_leave_the_sojourn_times_exact(
@@ -180,6 +181,7 @@ def test_fast_phases_leave_the_sojourn_times_exact(
         assert found[key] == pytest.approx(limit[key], rel=e)
 
 
+@pytest.mark.thorough
 def test_fast_phases_of_ten_places() -> None:
     """2048 states by iteration: Little's law by class."""
     found = exact(queue(10, exponential(1.0), fast(1e-2), rate=0.8))

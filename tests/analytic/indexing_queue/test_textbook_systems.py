@@ -188,6 +188,7 @@ def with_every_timer(rates: list[float], servers: int, timer: PhaseType) -> tupl
     return levels, float(p @ gone)
 
 
+@pytest.mark.by_day("3")
 @pytest.mark.parametrize("servers", [1, 3])
 def test_timers_with_phases_page_by_page(servers: int) -> None:
     """Deliveries that follow the level, to be slowed down and stopped; every timer is followed."""

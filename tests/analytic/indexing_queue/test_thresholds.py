@@ -189,7 +189,7 @@ def each_one_lower(by_level: list[int]) -> Policy:
     return robots, tuple(sum(one >= number for one in shifted) - 1 for number in robots[:-1])
 
 
-@pytest.mark.by_day(besides=("batches-rejected",))
+@pytest.mark.by_day(besides=("batches-rejected", "ordered-timers"))
 @pytest.mark.parametrize("name", ["exponential", "ordered-timers", "batches-rejected"])
 def test_the_comparison_notices_thresholds_off_by_one(name: str) -> None:
     search = below(best_thresholds(SYSTEMS[name]))
@@ -215,6 +215,7 @@ def forgotten_excursions(rates: Any, exits: Any, rewards: Any) -> Any:
 UNTIL_EXIT = policy_costs.until_exit
 
 
+@pytest.mark.by_day("until_exit-forgotten_excursions")
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [("_seen_from", clocks_that_stand_still), ("until_exit", forgotten_excursions)],
@@ -456,6 +457,7 @@ def test_a_number_that_delivers_as_another_changes_nothing(
 # -- digits, sizes, other ways -----------------------------------------------------------------
 
 
+@pytest.mark.by_day(besides=("200-1000000.0",))
 @pytest.mark.parametrize("rate", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("places", [30, 200])
 def test_digits_survive_any_load(rate: float, places: int) -> None:
@@ -604,6 +606,7 @@ def test_the_files_own_thresholds_only_say_whether_none_is_allowed() -> None:
     assert with_none.optimum.cost <= free.cost  # type: ignore[operator]  # it has one
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_the_simulation_agrees_with_the_optimum_and_finds_its_neighbours_dearer() -> None:
     """Seed 11; the verdict has a family error of 1e-3. The neighbours cost 1.5 to 47 % more, which

@@ -103,7 +103,10 @@ def by_linear_program(process: DecisionProcess) -> float:
     return float(found.x[0])
 
 
-@pytest.mark.by_day(every=3, besides=("1-talim", "7-talim", "12-talim", "13-talim", "15-talim"))
+@pytest.mark.by_day(
+    every=3,
+    besides=("1-talim", "7-talim", "12-talim", "13-talim", "15-talim", "4-talim", "16-talim"),
+)
 @pytest.mark.parametrize("build", [random_process, talim])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_all_solvers_find_the_enumerated_optimum(build, seed: int) -> None:

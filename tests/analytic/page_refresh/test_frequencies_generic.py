@@ -173,7 +173,16 @@ def test_a_sample_without_any_page_that_is_worth_a_visit_does_no_harm() -> None:
 
 
 @pytest.mark.by_day(
-    besides=("20000-0.0", "20000-1e-14", "20000--1e-14", "20000-1e-11", "20000-1e-08")
+    besides=(
+        "20000-0.0",
+        "20000-1e-14",
+        "20000--1e-14",
+        "20000-1e-11",
+        "20000-1e-08",
+        "20000-1e-16",
+        "20000--1e-16",
+        "20000--1e-11",
+    )
 )
 @pytest.mark.parametrize("offset", [0.0, 1e-16, -1e-16, 1e-14, -1e-14, 1e-11, -1e-11, 1e-8])
 @pytest.mark.parametrize("count", [3, 20_000])
@@ -353,6 +362,7 @@ def test_pages_that_always_change_are_not_given_up_for_nothing(
     assert schedule_bound(rates, weights, law) <= least * (1 + 1e-12)
 
 
+@pytest.mark.thorough
 def test_busy_pages_beside_quiet_ones_in_numbers() -> None:
     """Random systems with loads up to 1e4: no generic search around the optimum finds less."""
     generator = np.random.default_rng(8)

@@ -137,6 +137,7 @@ def shifted(law: Hyperexponential, by: float) -> Distribution:
     return PhaseType.model_validate({"alpha": start, "T": generator.tolist()})
 
 
+@pytest.mark.thorough
 def test_theorem_3_1_is_false_as_printed() -> None:
     """X + 1 is larger than X in the increasing convex order, and its obsolescence is smaller.
 

@@ -166,6 +166,7 @@ def test_where_every_page_is_visited_nothing_is_said(crawlsim: Any) -> None:
     assert "never accessed" not in out
 
 
+@pytest.mark.by_day("pipeline-light")
 @pytest.mark.parametrize("name", ["pipeline-light", "pipeline-page-change"])
 def test_through_a_buffer_they_are_named_too(name: str) -> None:
     """The first has an optimum there; the second takes the best frequencies without a buffer."""

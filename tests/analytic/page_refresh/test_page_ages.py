@@ -51,6 +51,7 @@ def ages(scenario: Scenario) -> dict[Any, float]:
     return {row.subject: row.value for row in predict(scenario)[0] if row.measure == "index_age"}
 
 
+@pytest.mark.by_day(besides=("push-out",))
 @pytest.mark.parametrize("name", ["static", "batches", "LIFO", "push-out"])
 def test_the_measure_is_what_the_events_say(name: str) -> None:
     """The event log gives the same time averages, from the warm-up on, for each page."""
@@ -120,6 +121,7 @@ def test_ages_of_another_system_are_refuted(name: str, wrong: dict[str, Any]) ->
     assert overall(compare(others, results)) == "disagrees"
 
 
+@pytest.mark.by_day(besides=("replacement",))
 @pytest.mark.parametrize("name", ["replacement", "cyclic, gamma", "random, constant"])
 def test_ages_are_the_slopes_of_the_rates(name: str) -> None:
     """r / mu for small mu, by another solution of the same chain."""

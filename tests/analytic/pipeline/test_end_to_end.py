@@ -223,7 +223,7 @@ def test_a_bigger_buffer_makes_the_index_staler() -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.by_day(besides=("10-0.522",))
+@pytest.mark.by_day(besides=("10-0.522", "16-0.639"))
 @pytest.mark.parametrize(("robots", "exact"), [(7, 0.439), (10, 0.522), (16, 0.639)])
 def test_the_lesson_is_simulated(robots: int, exact: float) -> None:
     """Standard errors below 0.0015: neighbours differ by 50 of them (seed of the file)."""
@@ -235,6 +235,7 @@ def test_the_lesson_is_simulated(robots: int, exact: float) -> None:
     assert abs(row.estimate / 0.4 - exact) < 4 * row.standard_error / 0.4 + 5e-4
 
 
+@pytest.mark.thorough
 def test_throwing_pages_away_makes_the_index_fresher() -> None:
     """Tables of timers, last come first served and push-out, to the printed digits."""
     for robots, mean, expected in ((16, 2, 0.370), (12, 2, 0.388), (8, 10, 0.420), (5, 0.5, 0.537)):

@@ -96,7 +96,7 @@ def by_brute_force(scenario: Scenario, pages: int) -> float:
     return min(float(end.fun) for end in ends)
 
 
-@pytest.mark.by_day(besides=("timers", "Erlang timers", "LIFO", "push-out"))
+@pytest.mark.by_day(besides=("timers", "Erlang timers", "LIFO", "push-out", "constant accesses"))
 @pytest.mark.parametrize("name", RANDOM)
 def test_the_best_frequencies_are_those_of_brute_force(name: str) -> None:
     """Planted: frequencies that are best without a buffer cost over 1 % more than these."""
@@ -117,6 +117,7 @@ def test_the_best_frequencies_are_those_of_brute_force(name: str) -> None:
     assert costs["best without a buffer"] > 1.01 * found.cost
 
 
+@pytest.mark.thorough
 def test_frequencies_of_four_pages_with_one_abandoned() -> None:
     scenario = few_pages("timers", (5.0, 0.3, 0.1, 0.02))
     found = optimize(scenario, "frequencies")
@@ -176,7 +177,7 @@ DEPENDENT: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.by_day(besides=("page-change",))
+@pytest.mark.by_day(besides=("page-change", "replacement"))
 @pytest.mark.parametrize("name", DEPENDENT)
 def test_where_no_optimum_is_known_nothing_is_called_optimal(name: str) -> None:
     kind, changes, reason = DEPENDENT[name]
@@ -453,6 +454,7 @@ def test_refusals_give_the_reason(
         optimize(load(name).with_(changes), target)
 
 
+@pytest.mark.thorough
 def test_replacement_is_searched_by_its_own_formulas() -> None:
     changes = {"costs.staleness": 1.0, "robots.available": 3, "buffer.waiting_places": 2}
     scenario = load("pipeline-replacement").with_(changes)
@@ -536,6 +538,7 @@ def wide(kind: str) -> Scenario:
     return pipeline(kind).with_(changes | {SHARES: "uniform"})
 
 
+@pytest.mark.by_day("replacement")
 @pytest.mark.parametrize("kind", ["replacement", "page-change"])
 def test_best_without_a_buffer_is_for_the_robots_there_are(kind: str) -> None:
     """Planted: with constant access times of the same mean they would be over 0.01 off."""

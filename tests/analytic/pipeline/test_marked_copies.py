@@ -106,6 +106,7 @@ class Chain:
         return float(sum(p[number] for state, number in place.items() if not state[-1]))
 
 
+@pytest.mark.by_day("1")
 @pytest.mark.parametrize("waiting", [1, 2])
 def test_every_copy_that_waits_fresh_or_stale(waiting: int) -> None:
     """The index is out of date as often as in the stationary chain of all labels."""
@@ -140,6 +141,7 @@ def test_drawn_pages_are_those_of_old_and_new_ones(timers: Any, access: Any) -> 
     assert found.ages() == pytest.approx(counted_ages(*counted, shares), rel=1e-10)
 
 
+@pytest.mark.by_day("timers0")
 @pytest.mark.parametrize("timers", [TIMED, TIMERS])
 def test_a_list_is_followed_in_two_ways(timers: Any) -> None:
     """Exponential accesses: from access to access, and with the slot as a phase."""
@@ -150,6 +152,7 @@ def test_a_list_is_followed_in_two_ways(timers: Any) -> None:
     assert one.ages()[:4] == pytest.approx(shared.ages()[:4], rel=1e-9)
 
 
+@pytest.mark.by_day(besides=("rule1-pareto",))
 @pytest.mark.parametrize(
     "access",
     [

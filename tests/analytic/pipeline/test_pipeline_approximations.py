@@ -260,6 +260,7 @@ def test_survivals_have_the_moments(law: Any) -> None:
     assert (np.diff(left) <= 0).all()
 
 
+@pytest.mark.by_day(besides=("exponential", "hyperexponential"))
 @pytest.mark.parametrize("law", TIMERS, ids=lambda law: law.key)
 def test_one_waiting_page_is_dropped_as_its_timer_says(law: Any) -> None:
     """It is the next in service: served with probability E exp(-s T) less, for any law."""

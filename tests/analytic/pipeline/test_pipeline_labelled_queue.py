@@ -167,6 +167,7 @@ def test_the_cost_is_the_sum_of_the_prices() -> None:
     assert priced["control_cost", None] == pytest.approx(queue + 3.0 * stale, rel=1e-12)
 
 
+@pytest.mark.by_day("static-replaced", "static-dropped")
 @pytest.mark.parametrize("rules", [REPLACED, DROPPED], ids=["replaced", "dropped"])
 @pytest.mark.parametrize("target", ["static", "threshold"])
 def test_what_the_papers_criterion_costs(rules: dict[str, Any], target: str) -> None:
@@ -270,6 +271,7 @@ def test_sojourn_times_of_pages_whose_labels_do_not_matter(
         assert found[measure, subject] == pytest.approx(value, rel=1e-11)
 
 
+@pytest.mark.by_day(besides=("page-change",))
 @pytest.mark.parametrize("name", [n for n in PIPELINES if PIPELINES[n][0].startswith("dropping")])
 def test_sojourn_times_of_labelled_pages_keep_little_s_law(name: str) -> None:
     rows = {key: value for key, (value, _) in exact_values(pipeline(name)).items()}

@@ -463,6 +463,7 @@ def test_the_cost_of_a_trace_by_hand() -> None:
         actual_cost(profile, (1.0, 2.0), [2.5])
 
 
+@pytest.mark.thorough
 def test_the_mean_cost_of_traces_is_the_expected_cost() -> None:
     """4000 Poisson traces by thinning; five standard errors, 1.3 %, false alarm 6e-7."""
     profile = source("micronet")

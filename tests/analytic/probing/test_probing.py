@@ -274,6 +274,7 @@ PROFILES = {
 }
 
 
+@pytest.mark.by_day(besides=("no updates at night-300",))
 @pytest.mark.parametrize("probes", [1, 2, 3, 7, 28, 29, 300])
 @pytest.mark.parametrize("name", PROFILES)
 def test_policies_have_exactly_n_equal_intervals(name: str, probes: int) -> None:
@@ -676,7 +677,7 @@ def test_freshness_sees_probes_that_come_late(source: str, late: float) -> None:
     assert verdict(scenario, results, ("source_freshness",)) == "disagrees"
 
 
-@pytest.mark.by_day(besides=OF_MICRONET)
+@pytest.mark.by_day(besides=(*OF_MICRONET, "dbworld-uniform", "dbworld-threshold"))
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", LIBRARY)
 def test_the_variance_of_the_cost_is_as_predicted(name: str) -> None:
@@ -696,7 +697,7 @@ def shifted(scenario: Scenario, hours: float) -> Scenario:
     return scenario.with_("source.importance.breaks", later)
 
 
-@pytest.mark.by_day(besides=("micronet-uniform--1--0.08",))
+@pytest.mark.by_day(besides=("micronet-uniform--1--0.08", "dbworld-threshold--1-0.0152"))
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "hours", "effect"),
@@ -716,7 +717,7 @@ def test_importance_shifted_by_an_hour_disagrees(name: str, hours: float, effect
     assert verdict(scenario, sim.run(wrong)) == "disagrees"
 
 
-@pytest.mark.by_day(besides=("micronet-1--0.021",))
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "hours", "effect"), [("dbworld", 1, 0.038), ("micronet", 1, -0.021)]

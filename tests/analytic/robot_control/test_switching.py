@@ -261,7 +261,7 @@ def test_the_dense_chain_gives_the_found_rule_the_same_measures(name: str) -> No
         assert probability == pytest.approx(expected["level_probability", level], rel=1e-9)
 
 
-@pytest.mark.by_day(besides=("0.0-PH-0.3", "0.2-M-0.3", "0.2-PH-0.0", "0.2-PH-0.3"))
+@pytest.mark.by_day(besides=("0.0-PH-0.3", "0.2-M-0.3", "0.2-PH-0.0", "0.2-PH-0.3", "0.0-PH-0.0"))
 @pytest.mark.parametrize("obsolescence", [0.0, 0.3])
 @pytest.mark.parametrize("service", [PhaseLaw(np.ones(1), np.array([[-1.0]])), H2], ids=["M", "PH"])
 @pytest.mark.parametrize("response", [0.0, 0.2])
@@ -327,6 +327,7 @@ def test_constant_curves_can_say_a_level() -> None:
 # -- what the simple rules cost -------------------------------------------------------------------
 
 
+@pytest.mark.by_day("plain")
 @pytest.mark.parametrize("name", ["plain", "stale", "by phase"])
 def test_the_powers_are_in_their_order(name: str) -> None:
     scenario = SYSTEMS[name].with_({"robots.available": 8, "activation.switching.targets": [8] * 6})
@@ -374,7 +375,7 @@ def optimal(access: float, capacity: int, price: float, family: str) -> Scenario
 FAMILIES = ("static", "switching", "threshold")
 
 
-@pytest.mark.by_day("static-0.2-3-1.0", "static-0.5-3-0.7")
+@pytest.mark.by_day("static-0.5-3-0.7")
 @pytest.mark.statistical
 @pytest.mark.parametrize(("access", "capacity", "price"), SETS)
 @pytest.mark.parametrize("family", FAMILIES)
@@ -395,6 +396,7 @@ def test_a_faster_service_is_seen(family: str) -> None:
     assert overall(compare(predict(best)[0], sim.run(faster), best.judged)) == "disagrees"
 
 
+@pytest.mark.by_day(besides=("simpy-stale response",))
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("engine", ["simpy"])
 def test_both_engines_take_the_resolved_rule(name: str, engine: str) -> None:

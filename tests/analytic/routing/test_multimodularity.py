@@ -118,6 +118,7 @@ def test_costs_that_are_not_convex_are_caught() -> None:
         assert violations(horizon_cost(lambda _, n: math.sqrt(n)), n)
 
 
+@pytest.mark.by_day("ages0")
 @pytest.mark.parametrize("ages", [(1, 1), (4, 2)])
 def test_local_search_finds_the_global_minimum_of_the_finite_horizon(
     ages: tuple[int, int],

@@ -252,6 +252,7 @@ def test_charges_at_the_cap_are_the_least_mean_rise() -> None:
     assert (visit[0, 1], waits[0]) == (2.0, 0.0)
 
 
+@pytest.mark.by_day("1")
 @pytest.mark.parametrize("seed", range(4))
 def test_costs_of_any_shape_against_all_words(seed: int) -> None:
     """Never increasing tables in whole numbers; orders longer than eight slots may be better."""

@@ -82,7 +82,7 @@ def test_no_rule_that_a_file_may_have_costs_less(number: int) -> None:
     assert best.lower_bound <= best.cost
 
 
-@pytest.mark.by_day(every=25)
+@pytest.mark.by_day(every=25, besides=("50",))
 @pytest.mark.parametrize("number", range(100))
 def test_nobody_at_all_is_a_number_too_where_the_file_lists_it(number: int) -> None:
     """The bound is known then, and no rule that a file may have costs less than it."""

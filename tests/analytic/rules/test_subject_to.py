@@ -480,7 +480,7 @@ def rows_of(family: str) -> list[dict[Any, float]]:
     return [rows for rows in every if ("control_cost", None) in rows]
 
 
-@pytest.mark.by_day(every=12)
+@pytest.mark.by_day(every=12, besides=("levels-6", "threshold-6"))
 @pytest.mark.parametrize("number", range(15))
 @pytest.mark.parametrize("family", BESIDE_SEVERAL)
 def test_every_family_under_several_bounds_against_all_its_rules(family: str, number: int) -> None:
@@ -589,6 +589,12 @@ TWO_CLASSES = {
 }
 
 
+@pytest.mark.by_day(
+    "False-loss_probability-<=",
+    "False-success_probability->=",
+    "False-obsolescence_probability-<=",
+    "False-throughput->=",
+)
 @pytest.mark.parametrize(
     ("measure", "sense"),
     [

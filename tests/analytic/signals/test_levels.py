@@ -64,6 +64,7 @@ def test_all_pages_have_the_same_value_at_their_levels() -> None:
     np.testing.assert_allclose(best.rates, cycles_at(signals, best.levels).rates, rtol=1e-10)
 
 
+@pytest.mark.by_day("2")
 @pytest.mark.parametrize("pages", [2, 3])
 def test_a_search_over_all_levels(pages: int) -> None:
     """By force: no levels that use as many accesses are fresher."""

@@ -42,6 +42,7 @@ def assert_same(live: Run, n: int) -> None:
         assert np.array_equal(values[:3], expected, equal_nan=True), (measure, subject)
 
 
+@pytest.mark.by_day("one-queue", "break-exponential", "thresholds", "probing", "peeking")
 @pytest.mark.parametrize("lesson", library(), ids=lambda each: each.key)
 def test_the_estimates_are_those_of_run_across_the_change_of_engines(lesson: Opened) -> None:
     executor = Late()
