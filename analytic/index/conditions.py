@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from analytic.index.formula import premise
+from analytic.index.formula import AS_LONG, premise
 from analytic.machinery.active_robots import remembering, robots_at
 from analytic.machinery.arrival_process import (
     delivery_rates,
@@ -309,7 +309,7 @@ def known_start_up(scenario: Scenario) -> str | None:
         return "times to start are not exponential"
     fleet = fleet_of(scenario)
     if rates_at_speed_one(fleet) is None:
-        return "robots take a time to start, and access times are not exponential"
+        return f"robots take a time to start, and {_other_than_exponential(fleet)}"
     return None if len(fleet.classes) == 1 else "robots of several classes take a time to start"
 
 
@@ -411,7 +411,11 @@ def poisson_accesses(scenario: Scenario) -> str | None:
         return "deliveries are a joint process"
     if fleet.environment is not None:
         return IN_ENVIRONMENT
-    return None if delivery_rates(fleet) is not None else "access times are not exponential"
+    return None if delivery_rates(fleet) is not None else _other_than_exponential(fleet)
+
+
+def _other_than_exponential(fleet: Fleet) -> str:
+    return AS_LONG if fleet.shortens else "access times are not exponential"
 
 
 def markovian_accesses(scenario: Scenario) -> str | None:
@@ -419,7 +423,7 @@ def markovian_accesses(scenario: Scenario) -> str | None:
     fleet = fleet_of(scenario)
     exponential = fleet.deliveries is not None or rates_at_speed_one(fleet) is not None
     if fleet.environment is not None and not exponential:
-        return "access times in an environment are not exponential"
+        return AS_LONG if fleet.shortens else "access times in an environment are not exponential"
     for each in fleet.classes:
         order = gap_order(each.gaps)
         if order is None:
@@ -428,6 +432,8 @@ def markovian_accesses(scenario: Scenario) -> str | None:
             return _too_many("access times", order)
     if exponential or not isinstance(scenario.activation, Switching):
         return None
+    if fleet.shortens:
+        return f"robots are switched one at a time, and {AS_LONG}"
     return "switched robots with access times that are not exponential"
 
 
