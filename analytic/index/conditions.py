@@ -176,7 +176,11 @@ def independent_services(scenario: Scenario) -> str | None:
         return "pages are not drawn at random: their service times depend on the order of accesses"
     if policy.unresolved:
         return f"the {policy.unresolved} of the accessing policy are still to be found"
-    return no_host_spacing(scenario) or pages_leave_the_queue_alone(scenario)
+    return (
+        no_host_spacing(scenario)
+        or served_by_time_of_entry(scenario)
+        or pages_leave_the_queue_alone(scenario)
+    )
 
 
 def services_alike(scenario: Scenario) -> str | None:
@@ -364,7 +368,9 @@ def served_by_class(scenario: Scenario) -> str | None:
 
 def nothing_pushed_out(scenario: Scenario) -> str | None:
     """A full buffer loses the new page."""
-    return "a full buffer pushes out" if discipline_of(scenario).pushes_out else None
+    discipline = discipline_of(scenario)
+    pushes_out = discipline.pushes_out or discipline.pushes_out_lowest
+    return "a full buffer pushes out" if pushes_out else None
 
 
 def priced(scenario: Scenario) -> str | None:
@@ -477,11 +483,15 @@ def no_obsolescence(scenario: Scenario) -> str | None:
 
 
 def pages_leave_the_queue_alone(scenario: Scenario) -> str | None:
-    """What the pages are, and whether they change, does not matter to the queue."""
+    """What the pages are, and whether they change, does not matter to how many there are.
+
+    Nor does whose turn it is first: services are not cut short, and of all pages alike.
+    """
     discipline = discipline_of(scenario)
     dropped = "waiting pages are dropped when their originals change"
+    known = discipline.order is ServiceOrder.BY_CLASS
     return all_of(
-        served_by_time_of_entry(scenario),
+        None if known else served_by_time_of_entry(scenario),
         dropped if discipline.drops_changed else None,
         "newer copies replace older ones" if discipline.replaces else None,
     )
