@@ -284,7 +284,7 @@ SYSTEMS = {
 
 OF_THE_ORDER = {"sojourn_time_second_moment", "sojourn_quantile"}
 OF_PAGES = {"obsolescence_rate", "weighted_obsolescence", "index_age", "stale_answer_probability"}
-"""What depends on who goes first, of pages or of their times; but not the mean of those that enter."""
+"""What depends on who goes first: of pages, or of their times all but the mean."""
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
