@@ -444,8 +444,8 @@ def _trees(likelihood: Array, groups: Groups, given: Mapping[Within, Array]) -> 
     means, points = next(iter(given.values())).shape
     step = _STEP * points / means
     hosts = int(groups.host.max()) + 1
-    of_folders = _SPREADS if len(groups.host) > hosts else (1.0,)
     of_hosts = _SPREADS if hosts > 1 else (1.0,)
+    of_folders = _SPREADS if len(groups.host) > hosts else of_hosts[:1]  # no more than of hosts
     of_folder = np.concatenate(
         [
             _sums(np.log(_of_page(likelihood, each)), groups.folder, len(groups.host))

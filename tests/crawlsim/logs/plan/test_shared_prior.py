@@ -219,6 +219,16 @@ def test_pages_learn_from_their_folder() -> None:
     assert found.rates[unchanged & lively].mean() > 10 * found.rates[unchanged & ~lively].mean()
 
 
+def test_the_only_folder_of_a_host_is_like_its_host() -> None:
+    """What hosts differ by is not counted twice, which would make each of them a law to itself."""
+    urls = np.array([f"https://h{n // 20:02}.example/{n:04}" for n in range(800)], object)
+    gaps = gaps_in(np.random.default_rng(2).gamma(1.0, 0.05, 800) / DAY, 12)
+    grid = rate_grid(gaps)
+    (prior,) = fitted_priors(gaps, groups_of(urls), grid, [-np.inf], [4.0])
+    assert prior.hierarchy.folders == pytest.approx(0.1)
+    assert prior.hierarchy.hosts < 0.3
+
+
 def test_small_folders_are_joined_and_none_is_lost() -> None:
     names = [f"https://big.example/one/{n}" for n in range(5)]
     names += [f"https://big.example/{n}/only" for n in range(4)]
