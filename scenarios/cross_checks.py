@@ -233,16 +233,28 @@ def _classes_of_pages_fit(scenario: System) -> None:
 
 
 def _unchanged_fits(scenario: System) -> None:
-    """Whether a page has changed is known of pages that are there from the start."""
+    """Whether a page has changed is known of pages that are there from the start, else drawn."""
     robots = scenario.robots
     if robots is None or robots.unchanged is None:
         return
-    if scenario.pages is None:
-        raise refused("needs [pages]", key="robots.unchanged")
-    if robots.unchanged.shortens and robots.deliveries is not None:
+    key, unchanged = "robots.unchanged.share", robots.unchanged
+    if scenario.page_set is not None or (scenario.pages is None and unchanged.share is None):
+        raise refused("needs [pages], or share without them", key="robots.unchanged")
+    if unchanged.share is not None and scenario.pages is not None:
+        allowed = "is of pages without identity; of [pages] it follows from their change rates"
+        raise refused(f"{allowed}, and all of them are delivered", key=key, value=unchanged.share)
+    if unchanged.share is not None and robots.failure is not None:
+        allowed = "does not go with robots.failure: a failed access is one that delivers nothing"
+        raise refused(allowed, key=key, value=unchanged.share)
+    by_itself = unchanged.shortens or unchanged.share is not None
+    if by_itself and robots.deliveries is not None:
         allowed = "goes with access_time or classes, not with deliveries"
-        share = robots.unchanged.share_of_time
-        raise refused(allowed, key="robots.unchanged.share_of_time", value=share)
+        wrong = key if unchanged.share is not None else "robots.unchanged.share_of_time"
+        value = unchanged.share if unchanged.share is not None else unchanged.share_of_time
+        raise refused(allowed, key=wrong, value=value)
+    if unchanged.share and unchanged.shortens and scenario.costs.access:
+        allowed = "does not go with a robots.unchanged.share whose share_of_time is below 1"
+        raise refused(allowed, key="costs.access", value=scenario.costs.access)
 
 
 def _frontier_fits(scenario: System) -> None:

@@ -69,6 +69,12 @@ _ALL = (
         ),
     ),
     _row(
+        "unchanged_rate",
+        "accesses of active robots per unit time that find an anonymous page unchanged",
+        unit="1/time",
+        robots=lambda r: None if r.unchanged is None else r.unchanged / r.window,
+    ),
+    _row(
         "switch_rate",
         "robots switched on per unit time",
         unit="1/time",

@@ -36,6 +36,7 @@ from scenarios.sections import (
     Servers,
     System,
     Times,
+    Unchanged,
 )
 from scenarios.sections import Batch as BatchSection
 from scenarios.sections import Vacation as VacationSection
@@ -285,7 +286,7 @@ class Backoff:
 
 @dataclass(frozen=True)
 class Failing:
-    """Accesses may fail.
+    """Accesses may fail, or bring nothing since an anonymous page is unchanged.
 
     Attributes
     ----------
@@ -297,12 +298,21 @@ class Failing:
         Of pages that fall due; None: they are due again after their interval.
     timeout : float
         When an access ends at the latest, failed; inf: never.
+    share_of_time : float
+        What an access that delivers nothing takes of its length; below 1 that is decided when it
+        starts.
     """
 
     probability: float
     retries: int
     backoff: Backoff | None = None
     timeout: float = math.inf
+    share_of_time: float = 1.0
+
+    @property
+    def shortens(self) -> bool:
+        """Whether accesses that deliver nothing are shorter."""
+        return self.share_of_time < 1 and self.probability > 0
 
     @property
     def given_up(self) -> float:
@@ -379,6 +389,18 @@ class Fleet:
     def attempts(self) -> float:
         """Mean number of accesses for each that delivers, where no access times out."""
         return 1.0 / (1.0 - self.failure_probability)
+
+    @property
+    def mean_share(self) -> float:
+        """What an access takes of its length on average: less where it may be a 304."""
+        if self.failing is None:
+            return 1.0
+        return 1.0 - self.failing.probability * (1.0 - self.failing.share_of_time)
+
+    @property
+    def shortens(self) -> bool:
+        """Whether accesses that deliver nothing are shorter."""
+        return self.failing is not None and self.failing.shortens
 
     @property
     def law(self) -> Distribution | None:
@@ -615,13 +637,12 @@ def model_of(system: System) -> Model:
 
 def fleet_under(robots: Robots, rule: Activation | None = None) -> Fleet:
     """[robots] decoded, under a rule."""
-    failure = robots.failure
     return Fleet(
         available=robots.available,
         classes=tuple(RobotClass(count, gaps_of(time)) for time, count in access_times(robots)),
         deliveries=robots.deliveries,
         environment=robots.environment,
-        failing=None if failure is None else _failing(failure),
+        failing=_failing(robots.failure, robots.unchanged),
         rule=rule,
         order=order_of_activation(robots, rule),
     )
@@ -634,7 +655,11 @@ def _hysteresis(rule: Activation | None, *, priced: bool) -> Hysteresis | None:
     return found if priced or rule.threshold.back is not None or rule.start_up else None
 
 
-def _failing(failure: Failure) -> Failing:
+def _failing(failure: Failure | None, unchanged: Unchanged | None) -> Failing | None:
+    if failure is None:
+        if unchanged is None or unchanged.share is None:
+            return None
+        return Failing(unchanged.share, 0, share_of_time=unchanged.share_of_time)
     given = failure.backoff
     most = math.inf if given is None or given.most is None else given.most
     backoff = None if given is None else Backoff(given.first, given.factor, most)

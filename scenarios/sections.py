@@ -181,8 +181,12 @@ class Failure(Section):
 
 
 class Unchanged(Section):
-    """Accesses to pages that have not changed since the last one: how much shorter, how large."""
+    """Accesses to pages that have not changed since the last one: how much shorter, how large.
 
+    Of anonymous pages a share is unchanged, and none of them is delivered.
+    """
+
+    share: Annotated[Number, Field(ge=0, lt=1)] | None = None
     share_of_time: Annotated[Number, Field(gt=0, le=1)] = 1.0
     bytes: NonNegative = 300.0
 

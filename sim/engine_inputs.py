@@ -293,6 +293,12 @@ def share_of_time(scenario: Scenario) -> float:
     return 1.0 if unchanged is None else unchanged.share_of_time
 
 
+def counts_unchanged(scenario: Scenario) -> bool:
+    """Whether anonymous pages may be unchanged, and are then not delivered."""
+    unchanged = scenario.robots.unchanged if scenario.robots else None
+    return unchanged is not None and unchanged.share is not None
+
+
 def keeps_delays(scenario: Scenario) -> bool:
     """Whether the delays of accesses are kept, since quantiles of them are asked for."""
     return bool(present(scenario.model.frontier).policy.delay_quantiles)

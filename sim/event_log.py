@@ -36,7 +36,7 @@ class EventLog:
     With signals that robots hear, "signal" is one that is heard, of a change or of none.
 
     With a host spacing, "access" is the start of an access by a robot to a page; "failure" is the
-    end of one that delivers nothing.
+    end of one that delivers nothing, "unchanged" where that is as the page is unchanged.
 
     With [servers], events are "arrival", "loss" (of the packet in service or of the new one) and
     "service"; `robot` is the server, `page` the running number of the packet, counted from 0,

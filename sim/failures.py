@@ -1,5 +1,7 @@
 """Accesses that fail: their robot tries the same page again, or goes on to the next one.
 
+An access to an anonymous page that is unchanged delivers nothing either, and is one of them.
+
 Of pages that fall due `sim.robots.DueRobots` says what becomes.
 """
 
@@ -17,37 +19,44 @@ class Failures:
 
     Parameters
     ----------
-    probability : float
-        That an access fails.
     retries : int
         How often a robot tries a page again before it goes on to the next one.
-    draws : mapping int -> callable
-        For the number of each robot, a function that draws a uniform number between 0 and 1.
+    fails : mapping int -> callable
+        For the number of each robot, a function that says whether its access fails that ends.
     source : PageSource
     log_event : callable, optional
+    name : str
+        What the log calls it.
+
+    Attributes
+    ----------
+    count : int
+        Accesses of active robots that failed, since the end of the warm-up.
     """
 
     def __init__(
         self,
-        probability: float,
         retries: int,
-        draws: Mapping[int, Callable[[], float]],
+        fails: Mapping[int, Callable[[], bool]],
         source: PageSource,
         log_event: LogEvent | None = None,
+        name: str = "failure",
     ) -> None:
-        self._probability = probability
         self._retries = retries
-        self._draws = draws
+        self._fails = fails
         self._source = source
         self._log_event = log_event
-        self._in_a_row = dict.fromkeys(draws, 0)
+        self._name = name
+        self._in_a_row = dict.fromkeys(fails, 0)
+        self.count = 0
 
-    def next_page(self, now: float, robot: int, page: int) -> int | None:
+    def next_page(self, now: float, robot: int, page: int, *, heard: bool = True) -> int | None:
         """The page that a robot accesses next, if its access to `page` fails; None: it does not."""
-        if not rules.fails(self._probability, self._draws[robot]()):
+        if not self._fails[robot]():
             return None
         if self._log_event:
-            self._log_event(now, "failure", robot, page if page >= 0 else None)
+            self._log_event(now, self._name, robot, page if page >= 0 else None)
+        self.count += heard
         self._in_a_row[robot] += 1
         if not rules.gives_up(self._in_a_row[robot], self._retries):
             return page

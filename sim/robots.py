@@ -199,10 +199,12 @@ class FreeRobots(_Accessing):
         robot = alarm.index
         now = alarm.time
         page = self._carried[robot]
-        another = self._failures.next_page(now, robot, page) if self._failures else None
+        heard = rules.is_heard(self._places[robot], self.active)
+        failures = self._failures
+        another = failures.next_page(now, robot, page, heard=heard) if failures else None
         if another is not None:
             self._carried[robot] = another
-        elif rules.is_heard(self._places[robot], self.active):
+        elif heard:
             load = self._source.deliver(now, page, self._access_ends[robot].same)
             self._buffer.deliver(now, (load,), robot)
             self._carried[robot] = self._source.next_page(now)

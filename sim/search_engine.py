@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from sim.engine_inputs import (
     begin_of_ages,
     buffer_flags,
     counts_found,
+    counts_unchanged,
     due_after,
     due_rules,
     end_of_run,
@@ -126,6 +127,8 @@ class SearchEngine:
         self._changes = self._all_changes()
         self._classes, self._orbit = self._classes_of_pages(), self._pages_in_orbit()
         self._buffer = self._target()
+        self._failing: Failures | None = None
+        self._counts_unchanged = counts_unchanged(scenario)
         self._robots = self._fleet()
         self._clients = self._all_clients()
         self._course = self._observer()
@@ -206,6 +209,8 @@ class SearchEngine:
         if self._course:
             self._course.end_warmup()
         self._robots.end_warmup(alarm.time)
+        if self._failing:
+            self._failing.count = 0
         self._buffer.end_warmup(alarm.time)
         if self._orbit:
             self._orbit.end_warmup(alarm.time)
@@ -224,6 +229,7 @@ class SearchEngine:
             robots_time=robots_time,
             class_time=self._robots.class_time(),
             switched_on=self._robots.switched_on,
+            unchanged=self._failing.count if self._counts_unchanged and self._failing else None,
             buffer=queue,
             batches=self._buffer.batches(now) if isinstance(self._buffer, BatchBuffer) else None,
             orbit=self._orbit.tally(now) if self._orbit else None,
@@ -591,20 +597,43 @@ class SearchEngine:
     def _access_ends(self) -> dict[int, AccessEnd]:
         end = self._ends["robot_speed"]
         share = share_of_time(self._scenario)
-        shorter = self._pages.is_unchanged if self._pages is not None and share < 1 else None
         return {
-            robot: AccessEnd(end, sampler(law, self._stream("access", robot)), shorter, share)
+            robot: AccessEnd(
+                end,
+                sampler(law, self._stream("access", robot)),
+                self._is_unchanged(robot) if share < 1 else None,
+                share,
+            )
             for law, robots in laws_of_robots(self._scenario, places_of_robots(self._scenario))
             for robot in robots
         }
 
-    def _failures(self, robots: Iterable[int], source: PageSource) -> Failures | None:
+    def _is_unchanged(self, robot: int) -> Callable[[float, int], bool]:
+        """Whether a page is unchanged when a robot's access to it starts."""
+        if self._pages is not None:
+            return self._pages.is_unchanged
+        fails = self._draw_of_failure(robot)
+        return lambda _now, _page: fails()
+
+    def _draw_of_failure(self, robot: int) -> Callable[[], bool]:
+        failing = present(present(self._scenario.model.fleet).failing)
+        draw = self._stream("failure", robot).random
+        return lambda: rules.fails(failing.probability, draw())
+
+    def _failures(self, times: Mapping[int, AccessEnd], source: PageSource) -> Failures | None:
         """Which accesses of these robots fail, where some may."""
         failing = self._scenario.model.fleet.failing if self._scenario.model.fleet else None
         if failing is None:
             return None
-        draws = {robot: self._stream("failure", robot).random for robot in robots}
-        return Failures(failing.probability, failing.retries, draws, source, self._log_event)
+        fails: dict[int, Callable[[], bool]] = {
+            robot: partial(getattr, end, "same")
+            if failing.share_of_time < 1
+            else self._draw_of_failure(robot)
+            for robot, end in times.items()
+        }
+        name = "unchanged" if self._counts_unchanged else "failure"
+        self._failing = Failures(failing.retries, fails, source, self._log_event, name)
+        return self._failing
 
 
 def _drawn_end(

@@ -730,6 +730,8 @@ class Tally:
         That of each class, where robots of classes are switched one at a time.
     switched_on : int or None
         Robots switched on, where that is counted.
+    unchanged : int or None
+        Accesses of active robots that found their page unchanged and delivered nothing, likewise.
     buffer, batches, orbit, rests, page_classes, pages, ages, frontier, clients, servers, probing
     sources, page_set
         The parts that the scenario has, else None.
@@ -753,6 +755,7 @@ class Tally:
     robots_time: float = 0.0
     class_time: tuple[float, ...] | None = None
     switched_on: int | None = None
+    unchanged: int | None = None
     buffer: BufferTally | None = None
     batches: BatchesTally | None = None
     orbit: OrbitTally | None = None

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from analytic.index.formula import premise
+from analytic.index.formula import AS_LONG, premise
 from analytic.machinery.active_robots import remembering, robots_at
 from analytic.machinery.arrival_process import (
     delivery_rates,
@@ -176,7 +176,11 @@ def independent_services(scenario: Scenario) -> str | None:
         return "pages are not drawn at random: their service times depend on the order of accesses"
     if policy.unresolved:
         return f"the {policy.unresolved} of the accessing policy are still to be found"
-    return no_host_spacing(scenario) or pages_leave_the_queue_alone(scenario)
+    return (
+        no_host_spacing(scenario)
+        or served_by_time_of_entry(scenario)
+        or pages_leave_the_queue_alone(scenario)
+    )
 
 
 def services_alike(scenario: Scenario) -> str | None:
@@ -309,7 +313,7 @@ def known_start_up(scenario: Scenario) -> str | None:
         return "times to start are not exponential"
     fleet = fleet_of(scenario)
     if rates_at_speed_one(fleet) is None:
-        return "robots take a time to start, and access times are not exponential"
+        return f"robots take a time to start, and {_other_than_exponential(fleet)}"
     return None if len(fleet.classes) == 1 else "robots of several classes take a time to start"
 
 
@@ -364,7 +368,9 @@ def served_by_class(scenario: Scenario) -> str | None:
 
 def nothing_pushed_out(scenario: Scenario) -> str | None:
     """A full buffer loses the new page."""
-    return "a full buffer pushes out" if discipline_of(scenario).pushes_out else None
+    discipline = discipline_of(scenario)
+    pushes_out = discipline.pushes_out or discipline.pushes_out_lowest
+    return "a full buffer pushes out" if pushes_out else None
 
 
 def priced(scenario: Scenario) -> str | None:
@@ -411,7 +417,11 @@ def poisson_accesses(scenario: Scenario) -> str | None:
         return "deliveries are a joint process"
     if fleet.environment is not None:
         return IN_ENVIRONMENT
-    return None if delivery_rates(fleet) is not None else "access times are not exponential"
+    return None if delivery_rates(fleet) is not None else _other_than_exponential(fleet)
+
+
+def _other_than_exponential(fleet: Fleet) -> str:
+    return AS_LONG if fleet.shortens else "access times are not exponential"
 
 
 def markovian_accesses(scenario: Scenario) -> str | None:
@@ -419,7 +429,7 @@ def markovian_accesses(scenario: Scenario) -> str | None:
     fleet = fleet_of(scenario)
     exponential = fleet.deliveries is not None or rates_at_speed_one(fleet) is not None
     if fleet.environment is not None and not exponential:
-        return "access times in an environment are not exponential"
+        return AS_LONG if fleet.shortens else "access times in an environment are not exponential"
     for each in fleet.classes:
         order = gap_order(each.gaps)
         if order is None:
@@ -428,6 +438,8 @@ def markovian_accesses(scenario: Scenario) -> str | None:
             return _too_many("access times", order)
     if exponential or not isinstance(scenario.activation, Switching):
         return None
+    if fleet.shortens:
+        return f"robots are switched one at a time, and {AS_LONG}"
     return "switched robots with access times that are not exponential"
 
 
@@ -471,11 +483,15 @@ def no_obsolescence(scenario: Scenario) -> str | None:
 
 
 def pages_leave_the_queue_alone(scenario: Scenario) -> str | None:
-    """What the pages are, and whether they change, does not matter to the queue."""
+    """What the pages are, and whether they change, does not matter to how many there are.
+
+    Nor does whose turn it is first: services are not cut short, and of all pages alike.
+    """
     discipline = discipline_of(scenario)
     dropped = "waiting pages are dropped when their originals change"
+    known = discipline.order is ServiceOrder.BY_CLASS
     return all_of(
-        served_by_time_of_entry(scenario),
+        None if known else served_by_time_of_entry(scenario),
         dropped if discipline.drops_changed else None,
         "newer copies replace older ones" if discipline.replaces else None,
     )

@@ -83,9 +83,9 @@ AS_LONG = f"accesses to unchanged pages are shorter ({SHARE_OF_TIME})"
 
 
 def is_shortened(scenario: Scenario) -> bool:
-    """Whether how long an access takes depends on what it finds."""
+    """Whether how long an access takes depends on what it finds, of pages that are known."""
     unchanged = scenario.robots.unchanged if scenario.robots else None
-    return unchanged is not None and unchanged.shortens
+    return unchanged is not None and unchanged.shortens and unchanged.share is None
 
 
 def shorter_accesses_too(scenario: Scenario) -> str | None:  # noqa: ARG001  # as every condition

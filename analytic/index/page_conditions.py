@@ -143,6 +143,19 @@ def access_law(scenario: Scenario) -> Distribution | None:
     return None if every or isinstance(gaps, Mmpp | Map) else gaps
 
 
+def law_and_failure(scenario: Scenario) -> tuple[Distribution, float]:
+    """The law of one access of a robot, and the probability that it delivers nothing.
+
+    Where it is shorter then, the law from one delivery to the next, none of which fails.
+    """
+    law, fleet = access_law(scenario), fleet_of(scenario)
+    assert law is not None
+    if (failing := fleet.failing) is None or not failing.shortens:
+        return law, fleet.failure_probability
+    between = GeometricSum(law, failing.probability, failing.share_of_time)
+    return cast("Distribution", between), 0.0
+
+
 def law_between_accesses(scenario: Scenario) -> Distribution:
     """Law of the time from one delivery to the next; several robots have to be exponential.
 
@@ -161,11 +174,12 @@ def time_per_access(scenario: Scenario) -> float:
     """Mean time from one delivery to the next; inf where it is not known or no robot works."""
     if scenario.robots is None:
         return math.inf
-    return _time_per_attempt(scenario) / (1.0 - fleet_of(scenario).failure_probability)
+    fleet = fleet_of(scenario)
+    return _time_per_attempt(scenario) * fleet.mean_share / (1.0 - fleet.failure_probability)
 
 
 def _time_per_attempt(scenario: Scenario) -> float:
-    """The same for accesses that may fail."""
+    """The same for accesses that may fail, each of its whole length."""
     accesses = active_accesses(scenario)
     if len(accesses) == 1:
         access, robots = accesses[0]
@@ -173,6 +187,19 @@ def _time_per_attempt(scenario: Scenario) -> float:
     rate = sum(count / mean_access(access) for access, count in accesses)
     known = all(math.isfinite(mean_access(access)) for access, _ in accesses)
     return 1.0 / rate if known and rate > 0 else math.inf
+
+
+def accesses_at_full_length(scenario: Scenario) -> float:
+    """Accesses per unit time of the robots that work, if none were shorter; nan where unknown."""
+    return 1.0 / _time_per_attempt(scenario)
+
+
+def known_pace(scenario: Scenario) -> str | None:
+    """The mean time of an access is known, and nothing changes it."""
+    if fleet_of(scenario).environment is not None:
+        return IN_ENVIRONMENT
+    known = math.isfinite(_time_per_attempt(scenario)) or not most_active(scenario)
+    return None if known else "the mean time of an access is not known"
 
 
 def mean_access(gaps: Gaps) -> float:

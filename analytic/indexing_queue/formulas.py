@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic.index import conditions, page_conditions
-from analytic.index.formula import Formula, Values, dependent, is_covered, reason_against
+from analytic.index.formula import Formula, Values, dependent, is_covered, premise, reason_against
 from analytic.indexing_queue.batches import (
     BATCHES,
     levels_of_batches,
@@ -131,6 +131,7 @@ from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import mean_time, moments, time_quantile
 from scenarios import Scenario
 from scenarios.arrays import Array
+from scenarios.model import present
 
 _LARGEST_SPECTRUM = 400
 """States up to which the eigenvalues of a chain are computed."""
@@ -539,6 +540,44 @@ def _switches_counted(scenario: Scenario) -> str | None:
     return "switches are not counted" if scenario.model.hysteresis is None else None
 
 
+@premise
+def _some_share_unchanged(scenario: Scenario) -> str | None:
+    """Anonymous pages may be unchanged, and are then not delivered."""
+    unchanged = scenario.robots.unchanged if scenario.robots else None
+    given = unchanged is not None and unchanged.share is not None
+    return None if given else "there is no robots.unchanged.share"
+
+
+def unchanged_rate(accesses: float, share: float, share_of_time: float = 1.0) -> float:
+    """Accesses per unit time that find their page unchanged, of robots that are always active.
+
+    Parameters
+    ----------
+    accesses : float
+        Accesses per unit time if all were of their whole length.
+    share : float
+        u, of pages that are unchanged when an access starts, independently.
+    share_of_time : float
+        phi, what such an access takes of its length.
+
+    Notes
+    -----
+    An access takes ``(1 - u + u phi) E X`` on average, and u of them are such ones
+    (docs/theory/indexing-queue.md).
+    """
+    return share * accesses / (1.0 - share + share * share_of_time)
+
+
+def _unchanged_rate(scenario: Scenario) -> Values:
+    failing = present(conditions.fleet_of(scenario).failing)
+    accesses = page_conditions.accesses_at_full_length(scenario)
+    yield (
+        "unchanged_rate",
+        None,
+        unchanged_rate(accesses, failing.probability, failing.share_of_time),
+    )
+
+
 _BUILT = (
     conditions.has_buffer,
     conditions.one_server,
@@ -891,6 +930,20 @@ FORMULAS: tuple[Formula, ...] = (
         function=sojourn_quantiles,
         conditions=(*_CHAIN, quantiles_asked, *_FIFO, sojourns_solved),
         evaluate=_quantiles,
+    ),
+    _own_row(
+        paper="avrachenkov2011",
+        number="section 3, accesses to unchanged pages",
+        quantity="accesses per unit time that find their page unchanged",
+        latex=r"\sum_r\frac{u}{(1-u+u\varphi)\,\mathbb{E}X_r}",
+        function=unchanged_rate,
+        conditions=(
+            conditions.has_buffer,
+            conditions.static_robots,
+            _some_share_unchanged,
+            page_conditions.known_pace,
+        ),
+        evaluate=_unchanged_rate,
     ),
     _exact_row(
         number="section 3, with hysteresis",

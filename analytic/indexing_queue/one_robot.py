@@ -52,7 +52,6 @@ from analytic.machinery.transforms import matrix_transform, mean_time
 from scenarios import Scenario
 from scenarios.arrays import Array, Indices
 from scenarios.laws import Distribution
-from scenarios.model import present
 from scenarios.sections import Costs
 
 if TYPE_CHECKING:
@@ -317,9 +316,8 @@ def accesses_fit(scenario: Scenario) -> str | None:
 def queue_of_one_robot(scenario: Scenario) -> DeliveredQueue:
     """The queue of a scenario with one robot, between its accesses."""
     service, patience = service_and_patience(scenario)
-    access = present(page_conditions.access_law(scenario))
+    access, failure = page_conditions.law_and_failure(scenario)
     active = robots_at(scenario)
-    failure = conditions.fleet_of(scenario).failure_probability
     capacity = buffer_of(scenario).capacity
     return delivered_queue(service, capacity, access, patience, active, failure)
 
@@ -357,8 +355,7 @@ def _servers_of(scenario: Scenario) -> _Servers:
         "partial",
     )
     chain = ServersChain(deliveries, buffer.servers, conditions.timer_rate(scenario))
-    access = present(page_conditions.access_law(scenario))
-    failure = conditions.fleet_of(scenario).failure_probability
+    access, failure = page_conditions.law_and_failure(scenario)
     return _Servers(chain, *servers_at_accesses(chain, access, failure))
 
 

@@ -289,8 +289,9 @@ def pushed_one_by_one(scenario: Scenario) -> str | None:
 
 def out_of_order(scenario: Scenario) -> str | None:
     """Last come first served, or a full buffer pushes out."""
-    plain = conditions.first_come_first_served(scenario) is None
-    return "first come first served, nothing pushed out" if plain else None
+    if conditions.first_come_first_served(scenario) is None:
+        return "first come first served, nothing pushed out"
+    return conditions.served_by_time_of_entry(scenario)
 
 
 @dependent

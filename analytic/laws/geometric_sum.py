@@ -1,4 +1,4 @@
-"""Times from one delivery of a robot to its next one, where some of its accesses fail.
+"""Times from one delivery of a robot to its next one, where some of its accesses bring nothing.
 
 No scenario file has this law; it follows from that of an access.
 """
@@ -23,11 +23,14 @@ class GeometricSum:
     access : Distribution
         Law of one access.
     failure : float
-        Probability q < 1 that it fails, independently of how long it takes.
+        Probability q < 1 that it fails, independently of its length.
+    share : float
+        What one that fails takes of its length.
     """
 
     access: Distribution
     failure: float
+    share: float = 1.0
 
     @property
     def simplest(self) -> GeometricSum:
@@ -46,28 +49,38 @@ class GeometricSum:
 
 
 def mean(law: GeometricSum) -> float:
-    """The mean ``m / (1 - q)``."""
-    return transforms.mean_time(law.access) / (1.0 - law.failure)
+    """The mean ``m + a m q / (1 - q)``, with a the share."""
+    return transforms.mean_time(law.access) * (1.0 + law.share * law.odds)
 
 
 def log_transform(law: GeometricSum, s: Array) -> Array:
-    """The exponent of ``(1 - q) h / (1 - q h)``: ``l + ln(1 + x)``, x = (1 - h) q / (1 - q)."""
-    once = transforms.log_transform(law.access, s)
-    return once + np.log1p(-law.odds * np.expm1(-once))
+    """The exponent of ``(1 - q) h / (1 - q g)``: ``l + ln(1 + x)``, x = (1 - g) q / (1 - q).
+
+    Here g is h of a failed access, h(a s).
+    """
+    failed = transforms.log_transform(law.access, law.share * s)
+    return transforms.log_transform(law.access, s) + np.log1p(-law.odds * np.expm1(-failed))
 
 
 def excess(law: GeometricSum, s: Array) -> Array:
-    """Of non-negative terms: ``delta + (delta + exc(l)) q / (1 - q) + x - ln(1 + x)``."""
-    once = transforms.log_transform(law.access, s)
-    delta = transforms.excess(law.access, s)
-    rounding = transforms.x_minus_log1p(-law.odds * np.expm1(-once))
-    return delta + law.odds * (delta + transforms.exc(once)) + rounding
+    """Of non-negative terms: ``delta + (delta' + exc(l')) q / (1 - q) + x - ln(1 + x)``.
+
+    With primes of a failed access, at a s.
+    """
+    failed = transforms.log_transform(law.access, law.share * s)
+    shorter = transforms.excess(law.access, law.share * s)
+    rounding = transforms.x_minus_log1p(-law.odds * np.expm1(-failed))
+    whole = transforms.excess(law.access, s)
+    return whole + law.odds * (shorter + transforms.exc(failed)) + rounding
 
 
 def matrix_transform(law: GeometricSum, generator: Array) -> Array:
-    """``(1 - q) H (I - q H)^-1``, where H is that of one access."""
+    """``(1 - q) (I - q H')^-1 H``, where H is that of one access, H' of one that fails."""
     once = transforms.matrix_transform(law.access, generator)
-    left = np.eye(len(once)) - law.failure * once
+    failed = once
+    if law.share < 1:
+        failed = transforms.matrix_transform(law.access, law.share * generator)
+    left = np.eye(len(once)) - law.failure * failed
     return (1.0 - law.failure) * np.linalg.solve(left, once)
 
 

@@ -39,6 +39,8 @@ def delivery_rates(fleet: Fleet) -> list[float] | None:
 
 def rates_at_speed_one(fleet: Fleet) -> list[float] | None:
     """The same, of robots in an environment while its speed is 1."""
+    if fleet.shortens:
+        return None
     rates = []
     for each in fleet.classes:
         rate = access_rate(each.gaps)
@@ -84,6 +86,26 @@ def gap_order(gaps: Gaps) -> int | None:
     return phase_count(gaps)
 
 
+def robot_map(fleet: Fleet, gaps: Gaps) -> tuple[Array, Array]:
+    """D0 and D1 of what one robot delivers, which has Markovian accesses.
+
+    An access that fails changes the phase as any other one, and delivers nothing. Where it is
+    shorter then, by the factor sigma, each phase is there twice: first those of accesses that
+    deliver, then those of the others, whose rates are divided by sigma. With D0 and D1 of the
+    accesses, p the share of the others and (1 - p, p) drawn anew after each access, these are
+    ``[[D0, 0], [(1-p) D1, D0 + p D1] / sigma]`` and ``[[(1-p) D1, p D1], [0, 0]]``.
+    """
+    hidden, ends = present(gap_map(gaps))
+    failing = fleet.failing
+    if failing is None or not failing.shortens:
+        failed = fleet.failure_probability * ends
+        return hidden + failed, ends - failed
+    p, faster = failing.probability, 1.0 / failing.share_of_time
+    none = np.zeros_like(hidden)
+    silent = np.block([[hidden, none], [faster * (1 - p) * ends, faster * (hidden + p * ends)]])
+    return silent, np.block([[(1 - p) * ends, p * ends], [none, none]])
+
+
 def joint_order(fleet: Fleet, numbers: Sequence[int]) -> int:
     """Number of joint phases of the deliveries of the robots, where so many may be active.
 
@@ -105,7 +127,8 @@ def joint_order(fleet: Fleet, numbers: Sequence[int]) -> int:
         return 1
     if fleet.environment is not None:
         return fleet.environment.states
-    orders = [gap_order(each.gaps) or 1 for each in fleet.classes]
+    twice = 2 if fleet.shortens else 1
+    orders = [twice * (gap_order(each.gaps) or 1) for each in fleet.classes]
     if max(orders) == 1:
         return 1
     joint = 1
@@ -138,8 +161,8 @@ def delivery_modes(fleet: Fleet, numbers: Sequence[int]) -> Array:
     Robots with accesses of their own superpose; one that is switched off runs on unheard
     (interpretation 1 of avrachenkov2011). Those of one class that are always heard together are
     counted: the phase says how many of them are in each phase of their accesses
-    (docs/theory/indexing-queue.md). Exponential access times need a single phase. An access that
-    fails changes the phase as any other one, and delivers nothing. In an environment the phase is
+    (docs/theory/indexing-queue.md). Exponential access times need a single phase. Of accesses that
+    fail `robot_map` says what they do. In an environment the phase is
     its state, which runs on with no robot active: thinned batches (interpretation 2). Of the
     activation only a rule that names robots or their classes matters: it says which are the first
     to become active.
@@ -164,11 +187,7 @@ def delivery_modes(fleet: Fleet, numbers: Sequence[int]) -> Array:
         return np.stack([-rates, rates], axis=1)[:, :, None, None]
     if fleet.environment is not None:
         return environment_modes(fleet, fleet.environment, largest)
-    own = []
-    for each in fleet.classes:
-        matrices = present(gap_map(each.gaps))
-        failed = fleet.failure_probability * matrices[1]
-        own.append((matrices[0] + failed, matrices[1] - failed))
+    own = [robot_map(fleet, each.gaps) for each in fleet.classes]
     groups = _heard_together(fleet, numbers)
     processes = [np.zeros((2, 1, 1))]  # nobody
     processes += [
@@ -246,6 +265,9 @@ def start_phases(fleet: Fleet, numbers: Sequence[int], modes: Array, active: int
         return np.eye(order)[0] if law is None else law
     joint: Array = np.ones(1)
     firsts = [_first_phases(each.gaps) for each in fleet.classes]
+    if fleet.shortens:
+        p = fleet.failure_probability
+        firsts = [np.concatenate([(1 - p) * each, p * each]) for each in firsts]
     for index, robots in chain(*_heard_together(fleet, numbers)):
         counts = np.array(_counts(len(firsts[index]), robots))
         ways = gammaln(robots + 1) - gammaln(counts + 1).sum(axis=1)

@@ -118,7 +118,11 @@ def freshness_rows(scenario: Scenario, rates: Array, ages: Array | None = None) 
 
 
 _QUEUE = (*own.MARKOVIAN, fits_in_memory, one_closed_class)
-_ALONE = (*own.PATH, conditions.pages_leave_the_queue_alone)
+_ALONE = (
+    *own.PATH,
+    conditions.pages_leave_the_queue_alone,
+    conditions.served_by_time_of_entry,
+)
 _RANDOM = (*_ALONE, page_conditions.randomized_policy)
 _PLAIN = (conditions.no_obsolescence, conditions.first_come_first_served)
 _LABELS = (
@@ -366,8 +370,7 @@ EXACT: tuple[Formula, ...] = (
         r"x_i=\frac{\lambda f_iy_i}{\mu_i+\lambda-\lambda(1-f_i)y_i},\qquad y_i=\frac{s}{s+\mu_i}",
         function=single_place_rates,
         conditions=(
-            *own.PATH,
-            conditions.pages_leave_the_queue_alone,
+            *_ALONE,
             page_conditions.randomized_policy,
             conditions.no_waiting_place,
             page_conditions.robots_always_work,

@@ -194,7 +194,7 @@ def _delivery_rates(scenario: Scenario, numbers: Sequence[int]) -> Array:
         return np.array([known[number] for number in numbers])
     means = [mean_access(each.gaps) for each in fleet.classes]
     times = np.array([means[index] for index in fleet.in_order[:most]])
-    delivered = (1.0 - fleet.failure_probability) / times
+    delivered = (1.0 - fleet.failure_probability) / (fleet.mean_share * times)
     return np.concatenate([[0.0], np.cumsum(delivered)])[list(numbers)]
 
 

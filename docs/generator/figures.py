@@ -19,6 +19,8 @@ TIMES = " times"
 WITHOUT = {
     "formula-avrachenkov2011-section-3-idle-server": "a simulation shows the same number under "
     "the name of another measure, the starvation probability",
+    "formula-avrachenkov2011-section-3-accesses-to-unchanged-pages": "the share is one of the "
+    "file's",
     "formula-coffman1998-section-2": "its access times are constant, so that every run gives the "
     "same number and there is no interval",
     "formula-coffman1998-section-2-over-the-window": "the accesses are those of one plan, so that "

@@ -67,6 +67,7 @@ PLACES = {
         "Theorem 4, inverted": f"{_QUEUE}sojourn-times",
         "section 3, one phase": f"{_QUEUE}one-phase",
         "section 3, idle server": f"{_QUEUE}several-indexers",
+        "section 3, accesses to unchanged pages": f"{_QUEUE}accesses-to-unchanged-pages",
         "section 3, with hysteresis": f"{_QUEUE}hysteresis",
         "section 3, several servers": f"{_QUEUE}several-indexers",
         "section 3, timers taken to be independent": f"{_QUEUE}large-chains",

@@ -326,6 +326,7 @@ def end_warmup(world: World, now: float) -> None:
     robots.active_since = now
     robots.robots_time = 0.0
     robots.switched_on = 0
+    robots.failed = 0
     for each in range(len(world.robots.time_of)):
         world.robots.time_of[each] = 0.0
     if world.buffer.fixed.exists:

@@ -31,6 +31,7 @@ from sim.compiled_engine.world import Batches, Buffer, Course, Orbit, PageClasse
 from sim.draws import drawn_phase
 from sim.engine_inputs import (
     counts_found,
+    counts_unchanged,
     end_of_run,
     first_commit,
     first_due,
@@ -194,6 +195,7 @@ class Replication:
             robots_time=self._robots_time(window),
             class_time=self._class_time(),
             switched_on=self._switched_on(),
+            unchanged=int(world.robots.state.failed) if counts_unchanged(scenario) else None,
             buffer=_buffer_tally(world) if scenario.buffer else None,
             batches=_batches_tally(world.buffer.batches),
             orbit=_orbit_tally(world.buffer.orbit),

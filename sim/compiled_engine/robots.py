@@ -35,7 +35,10 @@ def access_end(world: World, now: float, robot: int) -> float:
     length = take(world.access, robot)
     same = world.robots.same
     if len(same) > 0:
-        same[robot] = is_unchanged(world.pages, now, world.robots.robot[robot].carried)
+        if world.robots.state.drawn_at_start:
+            same[robot] = draw_failure(world, robot)
+        else:
+            same[robot] = is_unchanged(world.pages, now, world.robots.robot[robot].carried)
         length = rules.length_of_access(length, world.robots.state.share_of_time, same[robot])
     return end_of_access(world.course, now, length)
 
@@ -55,14 +58,24 @@ def begin_access(world: World, now: float, robot: int) -> None:
 
 
 @inner
-def access_fails(world: World, now: float, robot: int) -> bool:
+def draw_failure(world: World, robot: int) -> bool:
+    """Whether an access fails, drawn."""
+    robots = world.robots
+    uniform = take(world.access, len(robots.robot) + robot)
+    return rules.fails(robots.state.failure_probability, uniform)
+
+
+@inner
+def access_fails(world: World, now: float, robot: int, heard: bool) -> bool:
     """Whether an access fails; its robot then carries the page that it accesses next."""
     robots = world.robots
     state = robots.state
     if not state.failing:
         return False
-    if not rules.fails(state.failure_probability, take(world.access, len(robots.robot) + robot)):
+    failed = robots.same[robot] if state.drawn_at_start else draw_failure(world, robot)
+    if not failed:
         return False
+    state.failed += heard
     robots.robot[robot].failures += 1
     if rules.gives_up(robots.robot[robot].failures, state.retries):
         robots.robot[robot].failures = 0
@@ -97,9 +110,10 @@ def arrive(
     robots = world.robots
     if robots.state.kind == FREE:
         robot = soonest(robots.ends)
-        failed = access_fails(world, now, robot)
         active = number_of_active(robots, world.buffer.state.level)
-        if not failed and rules.is_heard(robots.robot[robot].place, active):
+        heard = rules.is_heard(robots.robot[robot].place, active)
+        failed = access_fails(world, now, robot, heard)
+        if not failed and heard:
             deliver_copy(
                 world, change, now, robot, robots.robot[robot].carried, world.buffer.load[0]
             )
@@ -123,7 +137,7 @@ def arrive_and_rest(world: World, change: Any, service: Any, now: float) -> None
     """An access ends: its robot is switched off, unless it failed and goes on."""
     robots = world.robots
     robot = soonest(robots.ends)
-    if access_fails(world, now, robot):
+    if access_fails(world, now, robot, True):
         set_alarm(robots.ends, robot, access_end(world, now, robot))
         return
     set_alarm(robots.ends, robot, np.inf)
@@ -147,7 +161,7 @@ def arrive_and_go_on(
     robot = soonest(robots.ends)
     if robots.robot[robot].starting:
         robots.robot[robot].starting = False
-    elif access_fails(world, now, robot):
+    elif access_fails(world, now, robot, True):
         set_alarm(robots.ends, robot, access_end(world, now, robot))
         return
     else:

@@ -278,8 +278,8 @@ class Robots(NamedTuple):
         and robots `switched_on`, where these are counted; `states_seen` of the
         environment and `phases_seen` of the service have a table each; `mode`, `phase` and time of
         the `next_event` of joint deliveries; `failing`: whether accesses may fail, with
-        `failure_probability` and `retries`; the `share_of_time` that an access to an unchanged page
-        takes.
+        `failure_probability` and `retries`, whether that is `drawn_at_start`, and how many of
+        active robots `failed`; the `share_of_time` that an access to an unchanged page takes.
     ends : Alarms
         When each robot delivers.
     idle : Alarms

@@ -145,6 +145,7 @@ def _parts_of(totals: Totals, scenario: Scenario) -> dict[str, SimpleNamespace]:
             robots_time=totals.own["robots_time"],
             class_time=totals.own.get("class_time", np.zeros((totals.count, 0))),
             switched_on=totals.own.get("switched_on"),
+            unchanged=totals.own.get("unchanged"),
             window=window,
         )
     if "buffer" in run:

@@ -4,7 +4,9 @@ Changes of a page are Poisson within a window of the log, and a visit says only 
 one since the last visit. The rate of a page is gamma distributed around the mean of its folder;
 the logarithms of these means are normal around that of their host, and those of the hosts around
 one mean of all. All of it is computed on a grid of rates and a grid of means, where the tree of
-folders and hosts is summed exactly.
+folders and hosts is summed exactly. What is drawn of all pages together may be lognormal instead:
+the sum over many pages hangs on the few of the highest rates, of which a log that found a change
+at each visit says nothing but by the others.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ LARGEST_SHAPE = 4.0
 
 _SHAPES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 _SPREADS = (0.1, 0.3, 0.7, 1.4)
+_NODES = 60
 _FINER = 4
 """Mean rates of a few folders, drawn together with all else, to a rate of the grid."""
 _FEW_FOLDERS = 300
@@ -156,6 +159,46 @@ def log_likelihoods(gaps: Gaps, pages: slice, grid: Array, starts: Sequence[floa
     return result
 
 
+class Within(NamedTuple):
+    """A law of the rates of the pages of a folder.
+
+    Attributes
+    ----------
+    shape : float
+        The square of the mean over the variance.
+    is_lognormal : bool
+        Whether it is lognormal, with a heavier tail, and not gamma.
+    """
+
+    shape: float
+    is_lognormal: bool = False
+
+    def below(self, logs: Array) -> Array:
+        """Probability of a rate below the mean times the exponential of each number."""
+        if not self.is_lognormal:
+            return np.asarray(special.gammainc(self.shape, self.shape * np.exp(logs)))
+        return np.asarray(special.ndtr(logs / self._sd + self._sd / 2))
+
+    def unseen(self, changes: Array) -> tuple[Array, Array]:
+        """Logarithms: that a page does not change where the mean is so many changes; and its slope.
+
+        The slope is that of the probability of a change, by the logarithm of the mean.
+        """
+        if not self.is_lognormal:
+            logs = -self.shape * np.log1p(changes / self.shape)
+            return logs, np.log(changes) + logs - np.log1p(changes / self.shape)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+        rates = changes[:, None] * np.exp(self._sd * nodes - self._sd**2 / 2)
+        weights = weights / weights.sum()
+        still = np.exp(-rates)
+        both = np.maximum([still @ weights, (rates * still) @ weights], _TINY)
+        return np.log(both[0]), np.log(both[1])
+
+    @property
+    def _sd(self) -> float:
+        return float(np.sqrt(np.log1p(1.0 / self.shape)))
+
+
 @dataclass(frozen=True)
 class Hierarchy:
     """How alike the pages of a folder are, the folders of a host, and the hosts.
@@ -192,12 +235,12 @@ class Prior:
     means: Array
 
 
-def rates_given_means(shape: float, points: int, finer: int = 1) -> Array:
-    """Gamma probabilities of the rates of a grid, given each mean.
+def rates_given_means(within: Within, points: int, finer: int = 1) -> Array:
+    """Probabilities of the rates of a grid, given each mean.
 
     Parameters
     ----------
-    shape : float
+    within : Within
     points : int
         Of the grid.
     finer : int
@@ -214,9 +257,9 @@ def rates_given_means(shape: float, points: int, finer: int = 1) -> Array:
     that never do would have no posterior.
     """
     means = finer * points
-    ends = np.exp(_STEP * (np.arange(1 - means, means + 1) / finer - 0.5))  # of cells, for mean 1
+    ends = _STEP * (np.arange(1 - means, means + 1) / finer - 0.5)  # logs, of cells for mean 1
     apart = finer * np.arange(points + 1) - np.arange(means)[:, None]
-    below = special.gammainc(shape, shape * ends)[apart + means - 1]
+    below = within.below(ends)[apart + means - 1]
     below[:, 0] = 0.0
     cells = np.diff(below, axis=1) + _TRACE / points
     normalised: Array = cells / cells.sum(axis=1, keepdims=True)
@@ -323,18 +366,21 @@ def fitted_hierarchy(logs: Array, groups: Groups, grid: Array, largest_shape: fl
     The spreads have normal priors of their logarithms, with mean 0 and variance 2: with one host
     or one folder nothing else would hold them.
     """
-    shapes = [shape for shape in _SHAPES if shape <= largest_shape]
-    given = {shape: rates_given_means(shape, len(grid)) for shape in shapes}
+    laws = [Within(shape) for shape in _SHAPES if shape <= largest_shape]
+    given = {within: rates_given_means(within, len(grid)) for within in laws}
     trees = _trees(_scaled_likelihood(logs), groups, given)
-    equally_likely = {shape: np.zeros(len(grid)) for shape in _SHAPES}
-    mean = _posterior_of(trees, equally_likely) @ np.log([tree.hierarchy for tree in trees])
+    equally_likely = {within: np.zeros(len(grid)) for within in laws}
+    numbers = [(tree.within.shape, tree.folders, tree.hosts) for tree in trees]
+    mean = _posterior_of(trees, equally_likely) @ np.log(numbers)
     return Hierarchy(*np.exp(mean).tolist())
 
 
 class _Tree(NamedTuple):
     """Log-likelihoods of the mean rates of folders, hosts and of all, under one hierarchy."""
 
-    hierarchy: tuple[float, float, float]
+    within: Within
+    folders: float
+    hosts: float
     of_folder: Array
     of_host: Array
     of_all: Array
@@ -343,24 +389,22 @@ class _Tree(NamedTuple):
     @property
     def penalty(self) -> float:
         """What the normal priors of the logarithms of the spreads take off."""
-        _, folders, hosts = self.hierarchy
-        return float((np.log(hosts) ** 2 + np.log(folders) ** 2) / 4)
+        return float((np.log(self.hosts) ** 2 + np.log(self.folders) ** 2) / 4)
 
     def means(self, groups: Groups, prior: Array, shares: _Shares) -> NDArray[np.int64]:
         """A draw of the mean rate of each folder, all from one draw of the mean of all."""
-        _, folders, hosts = self.hierarchy
         number = len(self.of_all)
         top = _quantiles(_normalised(self.of_all + prior)[None], shares.top)[0]
-        above = _log_spread(hosts, number, self.step)[top]
+        above = _log_spread(self.hosts, number, self.step)[top]
         host = _quantiles(_normalised(above + self.of_host), shares.hosts)
-        spread = _log_spread(folders, number, self.step)
+        spread = _log_spread(self.folders, number, self.step)
         below = _normalised(spread[host[groups.host]] + self.of_folder)
         return _quantiles(below, shares.folders)
 
 
-def _posterior_of(trees: Sequence[_Tree], of_mean: Mapping[float, Array]) -> Array:
-    """Posterior probability of each hierarchy, from the log prior of the mean of all by shape."""
-    of_all = np.array([tree.of_all + of_mean[tree.hierarchy[0]] for tree in trees])
+def _posterior_of(trees: Sequence[_Tree], of_mean: Mapping[Within, Array]) -> Array:
+    """Posterior probability of each hierarchy, from the log prior of the mean of all by law."""
+    of_all = np.array([tree.of_all + of_mean[tree.within] for tree in trees])
     return _normalised(np.logaddexp.reduce(of_all, axis=1) - [tree.penalty for tree in trees])
 
 
@@ -391,55 +435,55 @@ def _quantiles(weights: Array, shares: Array) -> NDArray[np.int64]:
     return (ends < (shares * ends[:, -1])[:, None]).sum(axis=1)
 
 
-def _trees(likelihood: Array, groups: Groups, given: Mapping[float, Array]) -> list[_Tree]:
-    """The hierarchies of each shape, with each spread of folders and of hosts that there can be.
+def _trees(likelihood: Array, groups: Groups, given: Mapping[Within, Array]) -> list[_Tree]:
+    """The hierarchies of each law, with each spread of folders and of hosts that there can be.
 
-    All shapes go through one product of matrices with their folders, and one with their hosts.
+    All laws go through one product of matrices with their folders, and one with their hosts.
     """
-    shapes = len(given)
+    laws = len(given)
     means, points = next(iter(given.values())).shape
     step = _STEP * points / means
     hosts = int(groups.host.max()) + 1
-    of_folders = _SPREADS if len(groups.host) > hosts else (1.0,)
     of_hosts = _SPREADS if hosts > 1 else (1.0,)
+    of_folders = _SPREADS if len(groups.host) > hosts else of_hosts[:1]  # no more than of hosts
     of_folder = np.concatenate(
         [
             _sums(np.log(_of_page(likelihood, each)), groups.folder, len(groups.host))
             for each in given.values()
         ]
     )
-    host = (groups.host + hosts * np.arange(shapes)[:, None]).ravel()
+    host = (groups.host + hosts * np.arange(laws)[:, None]).ravel()
     of_host = np.concatenate(
-        [_sums(above, host, hosts * shapes) for above in _above(of_folder, *of_folders, step=step)]
+        [_sums(above, host, hosts * laws) for above in _above(of_folder, *of_folders, step=step)]
     )
     above_hosts = np.stack(_above(of_host, *of_hosts, step=step))
-    of_all = above_hosts.reshape(len(of_hosts), len(of_folders), shapes, hosts, means).sum(axis=3)
-    of_folder = of_folder.reshape(shapes, -1, means)
-    of_host = of_host.reshape(len(of_folders), shapes, hosts, means)
+    of_all = above_hosts.reshape(len(of_hosts), len(of_folders), laws, hosts, means).sum(axis=3)
+    of_folder = of_folder.reshape(laws, -1, means)
+    of_host = of_host.reshape(len(of_folders), laws, hosts, means)
     return [
         _Tree(
-            (shape, between_folders, between_hosts),
-            of_folder[s],
-            of_host[f, s],
-            of_all[h, f, s],
+            within,
+            between_folders,
+            between_hosts,
+            of_folder[w],
+            of_host[f, w],
+            of_all[h, f, w],
             step,
         )
-        for s, shape in enumerate(given)
+        for w, within in enumerate(given)
         for f, between_folders in enumerate(of_folders)
         for h, between_hosts in enumerate(of_hosts)
     ]
 
 
-def _prior_of_mean(shape: float, grid: Array, gap: float) -> Array:
+def _prior_of_mean(within: Within, grid: Array, gap: float) -> Array:
     """Logarithm of Jeffreys' prior of the mean rate, from a page seen after one gap; sums to one.
 
-    A page has changed with probability ``p = 1 - (1 + m gap / shape)^-shape``, of which the prior
-    has the density ``(p (1 - p))^(-1/2)``: the same for each shape, so that a log that does not
-    tell shapes apart prefers none.
+    Of the probability p that a page has changed the prior has the density ``(p (1 - p))^(-1/2)``:
+    the same for each law, so that a log that does not tell laws apart prefers none. For a gamma law
+    ``p = 1 - (1 + m gap / shape)^-shape``.
     """
-    changes = grid * gap
-    logs = -shape * np.log1p(changes / shape)
-    slope = np.log(changes) + logs - np.log1p(changes / shape)
+    logs, slope = within.unseen(grid * gap)
     density = slope - (np.log(-np.expm1(logs)) + logs) / 2
     return density - special.logsumexp(density)
 
@@ -476,14 +520,17 @@ def joint_draws(
     What all pages share, the hierarchy and the means of hosts and folders, is drawn first: a mean
     over pages is as uncertain as these are, however many pages there are. The mean of all has
     Jeffreys' prior, since a log without a change says nothing against a rate of 0; the shape, from
-    0.1 to 12, is as likely in each cell of a grid of its logarithm. Where many pages are in few
-    folders they know the mean far better than a step of the grid of rates, so that the means have a
-    finer one: else a shape would count by how near its means are to what was seen.
+    0.1 to 12, is as likely in each cell of a grid of its logarithm, of gamma and of lognormal laws
+    alike: gamma laws alone promised sums of lognormal rates that were too low by a tenth. Where
+    many pages are in few folders they know the mean far better than a step of the grid of rates, so
+    that the means have a finer one: else a shape would count by how near its means are to what was
+    seen.
     """
     finer = _FINER if len(groups.host) <= _FEW_FOLDERS else 1
     means = grid[0] * np.exp(_STEP / finer * np.arange(finer * len(grid)))
-    priors = {shape: _prior_of_mean(shape, means, gap) for shape in _SHAPES}
-    given = {shape: rates_given_means(shape, len(grid), finer) for shape in _SHAPES}
+    laws = [Within(shape, tail) for tail in (False, True) for shape in _SHAPES]
+    priors = {within: _prior_of_mean(within, means, gap) for within in laws}
+    given = {within: rates_given_means(within, len(grid), finer) for within in laws}
     drawn = []
     for likelihood in map(_scaled_likelihood, logs):
         trees = _trees(likelihood, groups, given)
@@ -491,9 +538,9 @@ def joint_draws(
         asked = (np.arange(number) + rng.random()) / number
         places = np.minimum(np.searchsorted(ends, asked), len(ends) - 1)
         for place, shares in zip(places, _shares_of_draws(groups, number, rng), strict=True):
-            shape = trees[place].hierarchy[0]
-            of_folders = trees[place].means(groups, priors[shape], shares)
-            weights = likelihood * given[shape][of_folders][groups.folder]
+            within = trees[place].within
+            of_folders = trees[place].means(groups, priors[within], shares)
+            weights = likelihood * given[within][of_folders][groups.folder]
             drawn.append(_quantiles(weights, shares.pages).astype(np.uint8))
     return np.stack(drawn, axis=1)
 
@@ -544,7 +591,7 @@ def fitted_priors(
         fitted_hierarchy(each, some_groups, grid, largest)
         for each, largest in zip(logs, largest_shapes, strict=True)
     ]
-    rates = [rates_given_means(each.shape, len(grid)) for each in hierarchies]
+    rates = [rates_given_means(Within(each.shape), len(grid)) for each in hierarchies]
     of_folder = [np.zeros((len(groups.host), len(grid))) for _ in starts]
     for pages, rows in gaps.blocks(MOST_PAGES, MOST_GAPS):
         logs = log_likelihoods(gaps.rows(rows), pages, grid, starts)

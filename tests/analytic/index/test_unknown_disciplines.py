@@ -18,7 +18,7 @@ from scenarios.model import Model, model_of
 from scenarios.sections import System
 from sim import compiled_engine, simpy_engine
 
-NOT_OF_THE_QUEUE = {"crawl_frequency", "crawl_rate"}
+NOT_OF_THE_QUEUE = {"crawl_frequency", "crawl_rate", "unchanged_rate"}
 """What does not depend on the buffer; of robots that its level switches nothing is left."""
 
 
