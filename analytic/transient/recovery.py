@@ -137,9 +137,10 @@ def last_crossing(chain: PieceChain, steps: list[Step], reward: Array, band: flo
     Between two distributions a time h apart the reward ``p r`` differs from its chord by at most
     h² / 8 times the largest value of its second derivative ``p Q² r``. That is a reward, too, which
     differs from its chord by its own second derivative, and so on; the last one is at most
-    ``|p Q|`` times the reach of what is left, and neither ever grows. So an interval in which the
-    reward cannot leave the band is known, and any other is halved. Times are in units of the
-    shortest mean time in a state, so that no power of Q is too large for a number.
+    ``|p Q|`` times the reach of what is left, and neither ever grows. Nor does the distance from the
+    last distribution, times the reach of the reward. So an interval in which the reward cannot
+    leave the band is known, and any other is halved. Times are in units of the shortest mean time
+    in a state, so that no power of Q is too large for a number.
 
     Parameters
     ----------
@@ -147,9 +148,12 @@ def last_crossing(chain: PieceChain, steps: list[Step], reward: Array, band: flo
     steps : list of Step
         One after the other; after the last one it stays in the band.
     reward : ndarray, shape (states,)
+        0 in the mean under the last distribution.
     band : float
     """
     generator = chain.generator
+    settled = steps[-1].row
+    widest = float(np.ptp(reward)) / 2.0
     fastest = max(float(-generator.diagonal().min(initial=0.0)), _SLOWEST)
     generator = generator / fastest
     rewards = [reward]
@@ -161,6 +165,8 @@ def last_crossing(chain: PieceChain, steps: list[Step], reward: Array, band: flo
 
     def search(step: Step, ends: Array) -> float | None:
         """The last crossing within a step, given the reward and its derivatives at its end."""
+        if float(np.abs(step.row - settled).sum()) * widest <= band:
+            return None
         begins = step.row @ known
         largest = np.maximum(np.abs(begins), np.abs(ends))
         bound = float(np.abs(generator.T @ step.row).sum()) * reach

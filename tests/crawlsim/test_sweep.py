@@ -142,7 +142,7 @@ def test_a_bad_sweep_exits_with_2_and_writes_nothing(
 def test_values_are_numbers_and_tables_in_json_and_toml_in_the_table_and_the_csv(
     capsys: pytest.CaptureFixture[str], scenario_file: str, tmp_path: Path
 ) -> None:
-    law = "buffer.service.erlang={ shape = 2, mean = 0.5 },{ shape = 3, mean = 0.25 }"
+    law = "buffer.service.erlang={ shape = 2, mean = 0.5 },{ shape = 3, mean = 1e-5 }"
     flags = ["--vary", law, "--vary", "robots.available=3,4", "--out", str(tmp_path / "out")]
     _, text, _ = sweep(capsys, scenario_file, *flags, "--json")
     first, *_, last = json.loads(text)
