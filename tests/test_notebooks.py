@@ -16,6 +16,7 @@ import pytest
 from latex2mathml.converter import convert
 from scipy.stats import binom
 
+import crawlsim
 from analytic.page_refresh import WORST_GOLDEN_RATIO
 from experiments.store_notebooks import (
     NOTEBOOKS,
@@ -28,7 +29,7 @@ from experiments.store_notebooks import (
 
 COURSE = [path.stem for path in all_notebooks() if path.parent == NOTEBOOKS]
 SOLUTIONS = [f"solutions/{path.stem}" for path in all_notebooks() if path.parent != NOTEBOOKS]
-SLOW_SOLUTIONS = {"solutions/fitting", "solutions/intervals"}
+SLOW_SOLUTIONS = {"solutions/fitting", "solutions/intervals", "solutions/mirror"}
 """Those that take more than three seconds: nightly."""
 
 PUBLIC = ("analytic", "crawlsim", "scenarios", "sim")
@@ -340,6 +341,38 @@ def test_crawler_log() -> None:
     assert parts.paid[65_000] == pytest.approx(least)
     assert 1 < parts.paid[100] / least < 1.0011
     assert (parts.believed / least - 1).abs().max() == pytest.approx(0.036, abs=0.005)
+
+
+@pytest.mark.thorough
+def test_mirror() -> None:
+    """The data of the log; four fetchers, or seven in turn; one that is told beats eight."""
+    names = as_stored("mirror")
+    rates, goal = names["rates"], names["goal"] * len(names["rates"])
+    log = NOTEBOOKS.with_name("docs") / "examples" / "pep-changes.csv.gz"
+    fitted = crawlsim.fit(log, since="2022-08-22", until="2026-08-22")
+    true = fitted.changes["pages.change_rates"]
+    assert np.sort(rates) == pytest.approx(np.sort(true), rel=0.04)  # ages are in whole days
+    in_turn, best = (np.array(names["theory"][name]) for name in ("in turn", "best"))
+    assert np.argmax(best < goal) == 3
+    assert np.argmax(in_turn < goal) == 6
+    dots = names["dots"]
+    assert dots["best"][4].high < goal < dots["in turn"][6].low
+    for n, dot in dots["in turn"].items():
+        assert abs(dot.estimate - in_turn[n - 1]) < 4 * dot.standard_error
+    for n, dot in dots["best"].items():
+        assert 1 < dot.estimate / best[n - 1] < 1.04
+    after, weeks = names["after"], names["weeks"]
+    assert [after(0, 0), after(7, 1e9)] == pytest.approx([best[3]] * 2)
+    mean, error = weeks.mean(axis=1), weeks.sem(axis=1)
+    for day in range(1, 8):
+        assert abs(mean[day] - after(day, 0)) < 4 * error[day]
+        assert abs(mean[day + 7] - after(7, day)) < 4 * error[day + 7]
+    assert mean[7] / len(rates) == pytest.approx(0.034, abs=0.001)
+    assert after(7, 6) < goal < mean[13]
+    assert mean[15] < goal < weeks.loc[15].max()
+    recovered = [(weeks[stop].loc[8:] < goal).idxmax() - 7 for stop in weeks]
+    assert (min(recovered), max(recovered)) == (4, 9)
+    assert names["one"].high < best[7]
 
 
 @pytest.mark.thorough
