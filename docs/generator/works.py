@@ -51,6 +51,9 @@ WORKS = {
         "W. K. Grassmann, M. I. Taksar, D. P. Heyman, Regenerative analysis and steady state "
         "distributions for Markov chains. Operations Research 33 (1985)."
     ),
+    "Dinkelbach 1967": (
+        "W. Dinkelbach, On nonlinear fractional programming. Management Science 13 (1967)."
+    ),
     "Falin and Templeton 1997": (
         "G. I. Falin, J. G. C. Templeton, Retrial Queues. Chapman and Hall, London (1997)."
     ),
