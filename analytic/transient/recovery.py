@@ -137,8 +137,8 @@ def last_crossing(chain: PieceChain, steps: list[Step], reward: Array, band: flo
     Between two distributions a time h apart the reward ``p r`` differs from its chord by at most
     h² / 8 times the largest value of its second derivative ``p Q² r``. That is a reward, too, which
     differs from its chord by its own second derivative, and so on; the last one is at most
-    ``|p Q|`` times the reach of what is left, and neither ever grows. Nor does the distance from the
-    last distribution, times the reach of the reward. So an interval in which the reward cannot
+    ``|p Q|`` times the reach of what is left, and neither ever grows. Nor does the distance from
+    the last distribution, times the reach of the reward. So an interval in which the reward cannot
     leave the band is known, and any other is halved. Times are in units of the shortest mean time
     in a state, so that no power of Q is too large for a number.
 

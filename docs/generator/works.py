@@ -42,6 +42,9 @@ WORKS = {
         "D. R. Cox, P. A. W. Lewis, The statistical analysis of series of events. Methuen, London "
         "(1966)."
     ),
+    "Dinkelbach 1967": (
+        "W. Dinkelbach, On nonlinear fractional programming. Management Science 13 (1967)."
+    ),
     "Eckman and Henderson 2021": (
         "D. J. Eckman, S. G. Henderson, Fixed-confidence, fixed-tolerance guarantees for "
         "ranking-and-selection procedures. ACM Transactions on Modeling and Computer Simulation 31 "
@@ -50,9 +53,6 @@ WORKS = {
     "Grassmann, Taksar and Heyman 1985": (
         "W. K. Grassmann, M. I. Taksar, D. P. Heyman, Regenerative analysis and steady state "
         "distributions for Markov chains. Operations Research 33 (1985)."
-    ),
-    "Dinkelbach 1967": (
-        "W. Dinkelbach, On nonlinear fractional programming. Management Science 13 (1967)."
     ),
     "Falin and Templeton 1997": (
         "G. I. Falin, J. G. C. Templeton, Retrial Queues. Chapman and Hall, London (1997)."
