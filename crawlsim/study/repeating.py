@@ -51,7 +51,7 @@ class FileAgain:
 class Repetition:
     """A study that was run again.
 
-    Attributes
+    Parameters
     ----------
     command : str
         What was run.
