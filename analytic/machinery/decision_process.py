@@ -32,6 +32,8 @@ from scenarios.arrays import Array, IntArray
 _TIE = 1e-13
 """Options whose values differ by less, relatively to the largest value, are equally good."""
 
+_STEPS_TO_A_LIKELY_STATE = 2000
+
 
 @dataclass(frozen=True)
 class DecisionProcess:
@@ -149,7 +151,35 @@ class Solution(NamedTuple):
 
 
 def _solved(generator: csr_matrix, costs: Array, state: int) -> Evaluation:
-    """Gain and values of a chain with one closed class that holds `state`, of value 0."""
+    """Gain and values of a chain with one closed class that holds `state`.
+
+    Raises
+    ------
+    ValueError
+        If its equations are singular to rounding.
+    """
+    try:
+        return _relative_to(generator, costs, state)
+    except RuntimeError:  # the state is too rare to be a unit
+        pass
+    try:
+        return _relative_to(generator, costs, _likely_state(generator, state))
+    except RuntimeError:
+        raise ValueError("the equations of a policy are singular to rounding") from None
+
+
+def _likely_state(generator: csr_matrix, start: int) -> int:
+    """The likeliest state after many steps of the uniformised chain."""
+    steps = generator.T.tocsr() / float(-generator.diagonal().min())
+    probabilities = np.zeros(generator.shape[0])
+    probabilities[start] = 1.0
+    for _ in range(_STEPS_TO_A_LIKELY_STATE):
+        probabilities = probabilities + steps @ probabilities
+    return int(np.argmax(probabilities))
+
+
+def _relative_to(generator: csr_matrix, costs: Array, state: int) -> Evaluation:
+    """Gain, and values relative to that of a state in the closed class."""
     keep = np.ones(len(costs))
     keep[state] = 0.0
     ones = csr_matrix(

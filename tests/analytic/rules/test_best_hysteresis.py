@@ -157,6 +157,23 @@ def test_without_a_gap_no_rule_costs_less(number: int) -> None:
     assert found.cost == pytest.approx(every.cost, rel=1e-10)
 
 
+def test_a_policy_under_which_an_empty_system_is_beyond_all_numbers() -> None:
+    """Its equations are solved in units of a state that is likely.
+
+    The best pair of levels, by all of them, costs 0.498391; value iteration ends above 0.47609.
+    """
+    tables = small_tables(1)
+    tables["robots"] = {"available": 40, "access_time": {"exponential": {"mean": 0.8}}}
+    tables["activation"] = {"threshold": {"robots": [40, 20], "at": [50], "back": [30]}}
+    service = {"exponential": {"mean": 0.0625}}
+    tables["buffer"] = {"waiting_places": 60, "servers": 3, "service": service}
+    tables["costs"] = {"loss": 1.0, "switch": 0.02, "robots": 0.01, "starvation": 50.0}
+    best = best_hysteresis(scenario_from(tables))
+    assert best.proved
+    assert best.lower_bound == pytest.approx(best.cost, rel=1e-9)
+    assert 0.47609 < best.cost < 0.498391
+
+
 def test_without_a_gap_loads_of_all_sizes_have_a_rule() -> None:
     """Products of five hundred ratios of rates are beyond what a number can be."""
     tables = small_tables(1)
