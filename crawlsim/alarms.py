@@ -92,10 +92,12 @@ class Ruling:
             return said
         if self.start:
             return f"{said}; {self.start}: try --warmup auto"
+        now = counted(self.replications, "replication")
+        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+            return f"{said}; {now} are too few for an interval with two ends"
         needed = self.replications_needed
         if needed is None:
             return f"{said}; more replications would be needed than a simulation can make"
-        now = counted(self.replications, "replication")
         return f"{said}; after {now} about {needed} would be needed"
 
     def record(self) -> dict[str, Any]:

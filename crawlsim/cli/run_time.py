@@ -37,6 +37,11 @@ _QUICK = {"compiled": 1e8, "simpy": 1e7}
 _MOST_TRIED = {"compiled": 40_000_000, "simpy": 1_000_000}
 """Pages that an engine sets up in some ten seconds."""
 
+_LARGE = 10_000_000
+_GIGABYTES_PER_PAGE = 150e-9
+_GIGABYTES_PER_PAGE_OF_ANOTHER = 90e-9
+"""Pages from which on memory is told, and what each takes of one worker, and of each beside it."""
+
 _FEWEST = 1000.0
 """Events of the shortest trial: hardly more than what a replication takes to be set up."""
 
@@ -65,7 +70,9 @@ class Cost(NamedTuple):
 
 
 def say_how_long(scenarios: Sequence[Scenario], options: RunOptions, label: str) -> None:
-    """Warn where simulating will take five minutes or more, by short trials of the largest one.
+    """Warn where simulating will take much memory, or five minutes or more.
+
+    Of the largest one; how long is told by short trials.
 
     Parameters
     ----------
@@ -82,6 +89,12 @@ def say_how_long(scenarios: Sequence[Scenario], options: RunOptions, label: str)
         return
     largest = scenarios[work.index(max(work))]
     engine = engine_for(largest, options.engine)
+    most = max(map(_pages, scenarios))
+    if most >= _LARGE and engine == "compiled":
+        workers = options.jobs if options.cluster is None else 1
+        where = f"with --jobs {workers}" if options.cluster is None else "on each worker"
+        each = _GIGABYTES_PER_PAGE + (workers - 1) * _GIGABYTES_PER_PAGE_OF_ANOTHER
+        warn(f"{label}: {most:,} pages take up to {most * each:.2g} GB of memory {where}")
     unknown = largest.probing is not None or _pages(largest) > _MOST_TRIED[engine]
     if sum(work) < _QUICK[engine] or unknown:
         return

@@ -78,6 +78,9 @@ def test_what_is_undefined_says_why() -> None:
     assert "nothing was counted" in none.sentence
     assert "one replication has no interval" in one.sentence
     assert none.replications_needed is one.replications_needed is None
+    above = ruling("sojourn_time all > 12", 10.9, 10.8, NAN, replications=3)
+    assert above.verdict == "cannot tell"
+    assert "3 replications are too few for an interval with two ends" in above.sentence
     astride = ruling("loss_probability > 0.03", 0.03, 0.02, 0.04)
     assert astride.replications_needed is None
     assert "than a simulation can make" in astride.sentence

@@ -224,6 +224,19 @@ def test_one_replication_is_not_shared_by_workers_and_a_smaller_cell_takes_less(
     assert f"both: some {60 + 15 + 7.5:.3g} minutes with" in capsys.readouterr().err
 
 
+def test_much_memory_is_told_however_many_pages_there_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = pages(1000, horizon=1.0)
+    run_time.say_how_long([many], RunOptions(), "many")
+    assert not capsys.readouterr().err
+    monkeypatch.setattr(run_time, "_pages", lambda scenario: 100_000_000 * (scenario is many))
+    run_time.say_how_long([load("one-robot"), many], RunOptions(jobs=3), "many")
+    (line,) = capsys.readouterr().err.splitlines()
+    said = "100,000,000 pages take up to 33 GB of memory with --jobs 3"
+    assert line == f"warning: many: {said}"
+
+
 def test_of_minutes_nothing_is_said_and_of_few_events_nothing_is_tried(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
