@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any
 
@@ -13,6 +13,7 @@ from scenarios.activation import Optimal, switches_one_at_a_time
 from scenarios.changes import plain, with_changes
 from scenarios.cross_checks import CHECKS
 from scenarios.fleet import mean_price
+from scenarios.interrupts import interrupts_watched, uninterrupted
 from scenarios.messages import first_error
 from scenarios.model import Model, model_of, present
 from scenarios.plugins import load_installed, packed
@@ -109,7 +110,9 @@ class Scenario(System):
 
     def as_file(self) -> dict[str, Any]:
         """The entries that were given, as a scenario file would hold them."""
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
+        dump = partial(self.model_dump, mode="json", by_alias=True, exclude_unset=True)
+        with interrupts_watched():
+            return uninterrupted(partial(dump, exclude_none=True), ())
 
     def with_(self, changes: str | Mapping[str, Any], value: Any = None) -> Scenario:
         """A changed copy.

@@ -25,12 +25,12 @@ import numpy as np
 from scenarios import Estimate, Results, Scenario, ScenarioError
 from scenarios.base import one_of
 from scenarios.files import System, scenario_of
+from scenarios.interrupts import interrupts_watched
 from scenarios.law_points import LawPoints
 from scenarios.measures import PAGE_MEASURES
 from scenarios.page_groups import finds_worst, is_group, only_sums
 from scenarios.text import counted
 from sim import compiled_engine, simpy_engine
-from sim.compiled_engine.interrupts import interrupts_watched
 from sim.estimates import results_from
 from sim.estimates.page_pool import PagePool
 from sim.event_log import EventLog

@@ -200,7 +200,7 @@ def _followed(
 def _paths(
     system: Scenario, replication: int, seed: int, levels: IntArray, copies: IntArray
 ) -> Any:
-    from sim.compiled_engine.interrupts import interrupts_watched
+    from scenarios.interrupts import interrupts_watched
     from sim.compiled_engine.splitting import SplitReplication
 
     with interrupts_watched():

@@ -12,10 +12,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from scenarios import Scenario, ScenarioError
+from scenarios.interrupts import interrupts_watched
 from scenarios.law_points import LawPoints
 from sim import simpy_engine
 from sim.compiled_engine.added_laws import require_compiled
-from sim.compiled_engine.interrupts import interrupts_watched
 from sim.event_log import EventLog
 from sim.tally import Tally
 

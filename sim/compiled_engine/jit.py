@@ -14,8 +14,8 @@ from numba.core.event import Listener, register
 from numba.extending import register_jitable
 
 from scenarios.compiling import NOT_FROM_C, kept, part
+from scenarios.interrupts import count_compilations, uninterrupted
 from sim import rates, rules
-from sim.compiled_engine.interrupts import count_compilations, uninterrupted
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

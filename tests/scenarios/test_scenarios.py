@@ -18,7 +18,16 @@ from pydantic import ValidationError
 from systems import SIMULATED_ONLY
 
 from analytic import predict, resolve
-from scenarios import Scenario, ScenarioError, dumps, library_names, load, scenario_from, schema
+from scenarios import (
+    Scenario,
+    ScenarioError,
+    base,
+    dumps,
+    library_names,
+    load,
+    scenario_from,
+    schema,
+)
 from scenarios.deliveries import as_modes, batch_matrices
 from scenarios.files import parse_value
 from scenarios.laws import Gamma
@@ -987,3 +996,23 @@ def test_the_parameters_of_a_gamma_law_in_other_books_are_translated(
     assert said is not None
     shape = given_as.get("shape", given_as.get("alpha"))
     assert said == f"write gamma = {{ shape = {shape:g}, mean = {mean:g} }}"
+
+
+def test_an_interrupt_while_a_scenario_is_written_down_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """pydantic would take it for a value that cannot be serialised, warn, and go on."""
+
+    def interrupted(key: str | None, value: Any, serialise: Any) -> Any:
+        import signal
+
+        signal.raise_signal(signal.SIGINT)
+        return serialise(value) if key is None else {key: serialise(value)}
+
+    scenario = load("one-robot")
+    written = scenario.as_file()
+    with monkeypatch.context() as changed:
+        changed.setattr(base._wrap, "__code__", interrupted.__code__)
+        with pytest.raises(KeyboardInterrupt):
+            scenario.as_file()
+    assert scenario.as_file() == written

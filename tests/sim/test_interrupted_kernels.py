@@ -15,7 +15,7 @@ import numba
 import pytest
 from numba.extending import overload
 
-from sim.compiled_engine.interrupts import interrupts_watched, uninterrupted
+from scenarios.interrupts import interrupts_watched, uninterrupted
 from sim.compiled_engine.jit import kernel
 
 interpreted = os.environ.get("NUMBA_DISABLE_JIT") == "1"

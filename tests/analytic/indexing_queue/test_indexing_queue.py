@@ -759,6 +759,19 @@ REFUSED: dict[str, Scenario] = {
     ),
     "robots are of several classes": CLASSES,
     "robots are not of several classes": queue(),
+    "there is no robots.unchanged.share": queue(),
+    "the mean time of an access is not known": queue(
+        {
+            "robots.access_time": {
+                "map": {"D0": [[-1.0, 0.0], [0.0, -2.0]], "D1": [[1, 0], [0, 2]]}
+            },
+            "robots.unchanged": {"share": 0.5},
+        }
+    ),
+    "robots are switched one at a time, and accesses to unchanged pages are shorter "
+    "(robots.unchanged.share_of_time)": SYSTEMS["switching"].with_(
+        "robots.unchanged", {"share": 0.5, "share_of_time": 0.5}
+    ),
     "the rule has a class for each state, and no targets": CLASSES.with_(
         "activation.switching", {"choices": CHOICES}
     ),

@@ -1,4 +1,7 @@
-"""Interrupts wait while compiled code takes its arguments apart, where none may be raised."""
+"""Interrupts wait where none may be raised.
+
+That is while compiled code takes its arguments apart, and while pydantic serialises.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ Result = TypeVar("Result")
 
 
 class _Watch:
-    """A handler of interrupts that hands them on, but not while compiled code is called.
+    """A handler of interrupts that hands them on, but not during a call that cannot bear them.
 
     Parameters
     ----------
@@ -86,7 +89,8 @@ def uninterrupted(function: Callable[..., Result], arguments: tuple[Any, ...]) -
     """Call a function that cannot bear an interrupt.
 
     Reading the fields of a record calls Python, where an interrupt would be raised; compiled code
-    then goes on with what it has not read.
+    then goes on with what it has not read. So does pydantic where it calls a serialiser of ours: an
+    interrupt would be lost, and the value come out otherwise.
 
     Parameters
     ----------
