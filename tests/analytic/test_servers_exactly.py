@@ -37,7 +37,7 @@ FOR_SEVERAL = (
     "pipeline services between Erlang laws",
     "pipeline accesses of few phases",
 )
-OF_THE_ROBOTS = {"crawl_rate", "crawl_frequency"}
+OF_THE_ROBOTS = {"crawl_rate", "crawl_frequency", "unchanged_rate"}
 """What a fixed number of robots does, whatever the buffer."""
 
 
