@@ -11,25 +11,44 @@ from generator.public import packages, public_name, public_names
 
 FOLDER = "reference/python"
 
+_LONG = "crawlsim"
+_CLASSES = f"{_LONG}-classes"
+"""The package with most names, and the page of those that are classes."""
+
 
 def api_pages() -> dict[str, str]:
     """The pages by their places."""
     pages = {f"{FOLDER}/{package}": _page(package) for package in packages()}
+    pages[f"{FOLDER}/{_CLASSES}"] = _page_of_classes()
     pages[f"{FOLDER}/index"] = page(
         "# From Python",
         "`import crawlsim` has what a study needs; `scenarios` says what a system is, `sim` "
         "simulates it, `analytic` and its packages solve it. The formulas are functions of plain "
         "numbers and arrays.",
-        toctree(packages()),
+        toctree([*packages(), _CLASSES]),
     )
     return pages
 
 
 def _page(package: str) -> str:
     first = inspect.cleandoc(import_module(package).__doc__ or "").split("\n\n")[0]
-    names = sorted(public_names(package), key=lambda each: each[0].lower())
-    parts = [_directive(package, name, thing) for name, thing in names]
+    parts = [
+        _directive(package, name, thing)
+        for name, thing in _in_order(package)
+        if package != _LONG or not inspect.isclass(thing)
+    ]
     return page(heading(f"package-{package}", f"`{package}`"), prose(first), *parts)
+
+
+def _page_of_classes() -> str:
+    named = [each for each in _in_order(_LONG) if inspect.isclass(each[1])]
+    parts = [_directive(_LONG, name, thing) for name, thing in named]
+    first = f"What the functions of {{ref}}`{_LONG} <package-{_LONG}>` take, return and raise."
+    return page(heading(f"classes-{_LONG}", f"Classes of `{_LONG}`"), first, *parts)
+
+
+def _in_order(package: str) -> list[tuple[str, Any]]:
+    return sorted(public_names(package), key=lambda each: each[0].lower())
 
 
 def _directive(package: str, name: str, thing: Any) -> str:

@@ -294,6 +294,7 @@ def test_every_public_name_is_documented_with_all_its_parameters() -> None:
     assert {name: which for name, which in missing.items() if which} == {}
     for package in packages():
         page = pages()[f"reference/python/{package}.md"]
+        page += pages().get(f"reference/python/{package}-classes.md", "")
         assert all(
             f"{package}.{name}" in page or f"## {name}\n" in page
             for name, _ in public_names(package)
