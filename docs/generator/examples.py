@@ -111,7 +111,8 @@ CHANGED = {
         "pipeline-throwing-away --set 'buffer.obsolescence.lognormal={mean=5.0, sd=5.0}'"
     ),
     "pipeline decomposition": (
-        "pipeline-more-robots --set 'robots.access_time.erlang={shape=2, mean=1.0}'"
+        "pipeline-more-robots --set robots.accessing.policy=round-robin "
+        "--set 'robots.access_time.erlang={shape=2, mean=1.0}'"
     ),
     "pipeline moment match": (
         "pipeline-more-robots --set 'buffer.service.lognormal={mean=1.0, sd=1.0}'"
