@@ -35,7 +35,8 @@ def resolve_path(path: str, info: ValidationInfo) -> str:
     try:
         return os.path.realpath(Path(base) / path)
     except ValueError as error:
-        raise refused(f"cannot be read: {error}", key="file", value=path) from None
+        reason = str(error).removeprefix("lstat: ")  # as CPython 3.13 begins
+        raise refused(f"cannot be read: {reason}", key="file", value=path) from None
 
 
 def read_numbers(path: str, column: str | None) -> tuple[float, ...]:

@@ -119,7 +119,7 @@ FIRST = {
     "blocking": "notebooks/one-queue",
     "utilisation": "howto/bottleneck",
     "throughput": "howto/throughput",
-    "sitemap": "howto/sitemaps-worth",
+    "sitemap": "howto/scheduling",
     "politeness": "howto/polite-order",
     "percentile": "howto/time-to-index",
     "how many robots": "howto/how-many-robots",
