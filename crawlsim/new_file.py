@@ -92,6 +92,7 @@ starvation = 1.0        # of a {unit} in which there is nothing to index
 at = 30.0               # {unit}s from the start
 until = 40.0            # without it: for good
 service_speed = 0.0     # the indexer stops; or 0.5, at half its speed
+# indexers = 1          # of several, as many as still work
 # robot_speed = 0.5     # the robots, at half theirs
 """,
     "page_set": """

@@ -494,7 +494,12 @@ def _prices_of_robots_fit(scenario: System) -> None:
 _MOST_CHANGES = 100_000
 """Begins and ends of interventions up to the horizon."""
 
-_NEEDED = {"service_speed": "buffer", "change_factor": "pages", "query_factor": "clients"}
+_NEEDED = {
+    "indexers": "buffer",
+    "service_speed": "buffer",
+    "change_factor": "pages",
+    "query_factor": "clients",
+}
 """The section that an effect of an intervention changes."""
 
 
@@ -509,9 +514,20 @@ def _interventions_fit(scenario: System) -> None:
                 raise refused(f"needs [{section}]", key=f"{place}.{effect}", value=value)
         if each.robots is not None:
             _robots_can_be_limited(scenario, f"{place}.robots", each.robots)
+        if each.indexers is not None and scenario.buffer is not None:
+            _indexers_can_stop(scenario.buffer, f"{place}.indexers", each.indexers)
         if each.every and (scenario.run.horizon - each.at) / each.every > _MOST_CHANGES / 2:
             allowed = f"must not make more than {_MOST_CHANGES} changes up to run.horizon"
             raise refused(allowed, key=f"{place}.every", value=each.every)
+
+
+def _indexers_can_stop(buffer: Buffer, key: str, working: int) -> None:
+    if working > buffer.servers:
+        raise refused(f"must be <= buffer.servers ({buffer.servers})", key=key, value=working)
+    other = "batch" if buffer.batches is not None else buffer.resting
+    if other is not None:
+        allowed = f"does not go with buffer.{other}; service_speed = 0 stops all indexers"
+        raise refused(allowed, key=key, value=working)
 
 
 def _robots_can_be_limited(scenario: System, key: str, limit: int) -> None:

@@ -9,6 +9,9 @@ from pydantic import model_validator
 from scenarios.base import Count, NonNegative, Positive, Section, listed
 from scenarios.errors import refused
 
+LIMITS = ("robots", "indexers")
+"""Effects of which the least counts where several interventions are in force."""
+
 FACTORS = ("robot_speed", "service_speed", "change_factor", "query_factor")
 """Effects that multiply where several interventions are in force."""
 
@@ -23,6 +26,7 @@ class Intervention(Section):
     until: Positive | None = None
     every: Positive | None = None
     robots: Count | None = None
+    indexers: Count | None = None
     robot_speed: NonNegative | None = None
     service_speed: NonNegative | None = None
     change_factor: NonNegative | None = None
@@ -30,7 +34,7 @@ class Intervention(Section):
 
     @model_validator(mode="after")
     def _valid(self) -> Intervention:
-        effects = ("robots", *FACTORS)
+        effects = (*LIMITS, *FACTORS)
         if all(getattr(self, effect) is None for effect in effects):
             raise refused(f"must have at least one of the keys {listed(effects)}")
         if self.until is not None and self.until <= self.at:
@@ -53,5 +57,5 @@ class Intervention(Section):
 
     def given(self) -> dict[str, Any]:
         """Its effects by name."""
-        effects = {effect: getattr(self, effect) for effect in ("robots", *FACTORS)}
+        effects = {effect: getattr(self, effect) for effect in (*LIMITS, *FACTORS)}
         return {effect: value for effect, value in effects.items() if value is not None}

@@ -631,8 +631,13 @@ def model_of(system: System) -> Model:
         traffic=None if system.servers is None else _traffic(system.servers),
         query_rate=None if system.clients is None else system.clients.query_rate,
         monitor=None if system.probing is None else _monitor(system.probing, system),
-        timeline=Timeline(system.interventions, system.run.horizon),
+        timeline=_timeline(system),
     )
+
+
+def _timeline(system: System) -> Timeline:
+    indexers = system.buffer.servers if system.buffer else 1
+    return Timeline(system.interventions, system.run.horizon, indexers)
 
 
 def fleet_under(robots: Robots, rule: Activation | None = None) -> Fleet:

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from scenarios.arrays import Array
-from scenarios.interventions import FACTORS, Intervention
+from scenarios.interventions import FACTORS, LIMITS, Intervention
 from scenarios.sections import Run
 
 
@@ -24,6 +24,8 @@ class Piece:
     begin, end : float
     robots : int or None
         At most this many robots are active; None: no limit.
+    indexers : int or None
+        So many indexers work, fewer than there are; None: all, or none at a service speed of 0.
     robot_speed, service_speed, change_factor, query_factor : float
         Factors, 1 where nothing is changed.
     """
@@ -31,6 +33,7 @@ class Piece:
     begin: float
     end: float
     robots: int | None = None
+    indexers: int | None = None
     robot_speed: float = 1.0
     service_speed: float = 1.0
     change_factor: float = 1.0
@@ -50,10 +53,13 @@ class Timeline:
     interventions : tuple of Intervention
         As the file gives them.
     horizon : float
+    indexers : int
+        Of the system without interventions.
     """
 
     interventions: tuple[Intervention, ...]
     horizon: float
+    indexers: int = 1
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -66,7 +72,7 @@ class Timeline:
         A change at a time comes after every other event at that time, so that each piece holds its
         end, and not its beginning.
         """
-        return _pieces(self.interventions, start, end)
+        return _pieces(self.interventions, self.indexers, start, end)
 
     @property
     def begins(self) -> tuple[float, ...]:
@@ -97,7 +103,9 @@ class Timeline:
 
 
 @lru_cache(maxsize=8)
-def _pieces(interventions: tuple[Intervention, ...], start: float, end: float) -> tuple[Piece, ...]:
+def _pieces(
+    interventions: tuple[Intervention, ...], indexers: int, start: float, end: float
+) -> tuple[Piece, ...]:
     changes = sorted(
         change for index, each in enumerate(interventions) for change in _changes(each, index, end)
     )
@@ -110,7 +118,8 @@ def _pieces(interventions: tuple[Intervention, ...], start: float, end: float) -
             _, begins, index = changes[done]
             (in_force.add if begins else in_force.discard)(index)
             done += 1
-        piece = _settings(begin, until, [interventions[each] for each in sorted(in_force)])
+        each_in_force = [interventions[each] for each in sorted(in_force)]
+        piece = _settings(begin, until, each_in_force, indexers)
         if found and found[-1].continued_by(piece):
             found[-1] = replace(found[-1], end=until)
         else:
@@ -130,14 +139,19 @@ def _changes(given: Intervention, index: int, end: float) -> Iterator[tuple[floa
             yield given.until + shift, False, index
 
 
-def _settings(begin: float, end: float, in_force: list[Intervention]) -> Piece:
+def _settings(begin: float, end: float, in_force: list[Intervention], indexers: int) -> Piece:
     effects = [each.given() for each in in_force]
-    limits = [each["robots"] for each in effects if "robots" in each]
+    robots, working = (
+        min((each[name] for each in effects if name in each), default=None) for name in LIMITS
+    )
     factors = {
         name: math.prod((each[name] for each in effects if name in each), start=1.0)
         for name in FACTORS
     }
-    return Piece(begin, end, min(limits, default=None), **factors)
+    if working == 0:
+        factors["service_speed"] = 0.0
+    some = working if working and working < indexers else None
+    return Piece(begin, end, robots, some, **factors)
 
 
 def observation_times(run: Run) -> Array:

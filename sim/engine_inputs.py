@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar, assert_never
 
 import numpy as np
@@ -17,6 +18,7 @@ from scenarios.base import LARGEST
 from scenarios.choices import looks_at_service, tables_of
 from scenarios.deliveries import joint_size
 from scenarios.fleet import order_of_activation
+from scenarios.interventions import LIMITS
 from scenarios.laws import Exponential, PhaseType
 from scenarios.model import (
     Backoff,
@@ -462,12 +464,16 @@ def places_of_robots(scenario: Scenario) -> dict[int, int]:
     return dict(sorted(zip(heard, range(len(heard)), strict=True)))
 
 
-def over_time(scenario: Scenario, effect: str) -> tuple[list[float], list[Any]]:
-    """When each setting of one effect of interventions begins, the first at 0, and what it is."""
+def over_time(scenario: Scenario, *effects: str) -> tuple[list[float], list[Any]]:
+    """When each setting of effects of interventions begins, the first at 0, and what it is.
+
+    Of one effect its value, of several a tuple of theirs.
+    """
+    setting = attrgetter(*effects)
     begins: list[float] = []
     values: list[Any] = []
     for piece in scenario.model.timeline.pieces:
-        value = getattr(piece, effect)
+        value = setting(piece)
         if not values or value != values[-1]:
             begins.append(piece.begin)
             values.append(value)
@@ -494,10 +500,36 @@ def times_to_observe(scenario: Scenario) -> Array:
     return np.minimum(after_ties(observation_times(scenario.run)), end_of_run(scenario))
 
 
-def limits_over_time(scenario: Scenario) -> tuple[list[float], list[int | None]]:
-    """When each limit on the robots begins, the first at 0, and what it is; None: there is none."""
-    begins, limits = over_time(scenario, "robots")
-    return after_ties(begins).tolist(), limits
+class Limits(NamedTuple):
+    """How many robots and indexers may work, each from some time on.
+
+    Attributes
+    ----------
+    begins : list of float
+        The first at 0.
+    robots : list of int or None
+        None: no limit.
+    indexers : list of int
+    """
+
+    begins: list[float]
+    robots: list[int | None]
+    indexers: list[int]
+
+
+def limits_over_time(scenario: Scenario) -> Limits:
+    """The limits of a run, each other than the one before."""
+    begins, limits = over_time(scenario, *LIMITS)
+    queue = scenario.model.queue
+    every = queue.servers if queue else 0
+    robots, indexers = zip(*limits, strict=True)
+    working = [every if limit is None else limit for limit in indexers]
+    return Limits(after_ties(begins).tolist(), list(robots), working)
+
+
+def some_indexers_stop(scenario: Scenario) -> bool:
+    """Whether at some time only some of the indexers may work."""
+    return any(piece.indexers is not None for piece in scenario.model.timeline.pieces)
 
 
 def laws_of_robots(scenario: Scenario, heard: Collection[int]) -> list[tuple[Gaps, list[int]]]:

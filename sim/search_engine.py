@@ -54,6 +54,7 @@ from sim.engine_inputs import (
     service_by_phase,
     share_of_time,
     silent_rates,
+    some_indexers_stop,
     told_apart,
     top_level,
 )
@@ -63,6 +64,7 @@ from sim.failures import Failures
 from sim.frontier import Frontier
 from sim.host_spacing import HostSpacing
 from sim.law_counter import LawCounter
+from sim.limited_indexers import LimitedBuffer
 from sim.orbit import Orbit
 from sim.page_classes import PageClasses
 from sim.page_source import AnonymousPages, ChosenPages, PageSource, sequence_blocks
@@ -182,14 +184,19 @@ class SearchEngine:
         return as_lists(draw_path(environment, self._stream("environment"), self.end))
 
     def _follow_limits(self) -> None:
-        """Tell the robots when at most this many are active."""
-        begins, limits = limits_over_time(self._scenario)
-        active = {limit: robots_at_levels(self._scenario, limit) for limit in set(limits)}
+        """Tell the robots, and the indexers, when at most this many are active."""
+        limits = limits_over_time(self._scenario)
+        robots, indexers = limits.robots, limits.indexers
+        active = {limit: robots_at_levels(self._scenario, limit) for limit in set(robots)}
 
         def change(alarm: Alarm) -> None:
-            self._robots.limit(alarm.time, active[limits[alarm.index]])
+            index = alarm.index
+            if robots[index] != robots[index - 1]:
+                self._robots.limit(alarm.time, active[robots[index]])
+            if isinstance(self._buffer, LimitedBuffer):
+                self._buffer.let_work(alarm.time, indexers[index])
 
-        for index, begin in enumerate(begins[1:], start=1):
+        for index, begin in enumerate(limits.begins[1:], start=1):
             self.clock.once(begin, rules.tie_order(rules.CHANGE, 0), change, index)
 
     def _observer(self) -> Course | None:
@@ -337,6 +344,9 @@ class SearchEngine:
             return DirectIndex(present(self._pages), self._log_event)
         others = self._pages, self._log_event, self._laws, self._classes, self._orbit
         given = self.clock, self._buffer_rules(queue), *others
+        if some_indexers_stop(self._scenario):
+            speed = speed_over_time(*over_time(self._scenario, "service_speed"))
+            return LimitedBuffer(speed, limits_over_time(self._scenario).indexers[0], *given)
         if queue.gathers is None:
             return Buffer(*given)
         batches = self._batch_rules(queue, queue.gathers)
@@ -397,16 +407,22 @@ class SearchEngine:
 
     def _service_end(self, service: Distribution | PageSize) -> Callable[[float, Load], float]:
         """Says when the indexing of a page ends: its length is drawn, or given by the page."""
-        end = self._ends["service_speed"]
+        end = self._end_of_services()
         if isinstance(service, PageSize):
             times = page_service_times(service, present(self._scenario.model.pages)).tolist()
             return lambda now, load: end(now, times[load.page])  # type: ignore[union-attr]  # where there are pages, each load is one
         drawn = self._end_of_service(service)
         return lambda now, _load: drawn(now)
 
+    def _end_of_services(self) -> Callable[[float, float], float]:
+        """When a service of a length ends that starts now; where some may stop, that length."""
+        if some_indexers_stop(self._scenario):
+            return lambda _now, length: length
+        return self._ends["service_speed"]
+
     def _end_of_service(self, law: Distribution) -> Callable[[float], float]:
         own = self._stream("service")
-        end = self._ends["service_speed"]
+        end = self._end_of_services()
         phases = service_by_phase(self._scenario)
         if phases is not None:
             self._service = TrackedService(phases, own, end)

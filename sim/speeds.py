@@ -91,6 +91,16 @@ def end_of_work(speed: Speed, now: float, work: float) -> float:
     return end if end <= limit else limit
 
 
+def work_until(speed: Speed, now: float) -> float:
+    """Work done from 0 to now."""
+    piece = piece_at(speed, now)
+    if piece == 0:
+        first: float = speed.values[0] * now
+        return first
+    done: float = speed.sums[piece - 1] + speed.values[piece] * (now - speed.ends[piece - 1])
+    return done
+
+
 def end_at_full_speed(now: float, work: float) -> float:
     """When work that starts now ends, where the speed is always 1."""
     return now + work

@@ -379,9 +379,13 @@ def interventions(draw: Any, tables: Tables) -> Tables:
     effects += ["query_factor"] * ("clients" in tables)
     fixed = {"switching", "free"}.isdisjoint(tables.get("activation", {}))
     effects += ["robots", "robots"] * (fixed and "host_spacing" not in tables["robots"])
+    buffer = tables.get("buffer", {})
+    servers = buffer.get("servers", 1)
+    one_by_one = {"batch", "vacation", "set_up"}.isdisjoint(buffer)
+    effects += ["indexers", "indexers"] * (servers > 1 and one_by_one)
+    numbers = {"robots": st.integers(0, 3), "indexers": st.integers(0, servers)}
     for effect in draw(st.sets(st.sampled_from(effects), min_size=1, max_size=3)):
-        factors = st.sampled_from([0.0, 0.5, 1.0, 2.0, 0.3])
-        given[effect] = draw(st.integers(0, 3) if effect == "robots" else factors)
+        given[effect] = draw(numbers.get(effect, st.sampled_from([0.0, 0.5, 1.0, 2.0, 0.3])))
     return given
 
 

@@ -293,7 +293,8 @@ def servers_chain_of(scenario: Scenario, settings: Piece = UNCHANGED) -> Servers
     """The chain of several servers of a scenario that meets the conditions of its formulas."""
     buffer, _ = buffer_and_robots(scenario)
     chain = chain_of(scenario) if settings is UNCHANGED else chain_under(scenario, settings)
-    return ServersChain(chain, buffer.servers, conditions.timer_rate(scenario))
+    rate = conditions.timer_rate(scenario)
+    return ServersChain(chain, buffer.servers, rate, settings.indexers)
 
 
 @Remembered

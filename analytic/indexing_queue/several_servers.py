@@ -57,11 +57,15 @@ class ServersChain:
     servers : int
     obsolescence : float
         Rate at which each waiting page becomes obsolete; 0: never.
+    working : int, optional
+        Of the busy servers at most so many work, those that began first; the services must be
+        exponential then.
     """
 
     deliveries: QueueChain
     servers: int
     obsolescence: float
+    working: int | None = None
 
     @cached_property
     def busy(self) -> list[list[Busy]]:
@@ -108,7 +112,7 @@ class ServersChain:
     def _ends(self, number: int) -> Iterator[tuple[Busy, Busy, float]]:
         exits = self.deliveries.service.exit_rates.tolist()
         for state in self.busy[number]:
-            for server, phase in enumerate(state):
+            for server, phase in enumerate(state[: self.working]):
                 yield state, (*state[:server], *state[server + 1 :]), exits[phase]
 
     def _changes(self, number: int) -> Iterator[tuple[Busy, Busy, float]]:

@@ -79,6 +79,15 @@ def limited_at_once(scenario: Scenario) -> str | None:
     return "interventions limit robots that take a time to start" if limited else None
 
 
+def stopped_indexings_alike(scenario: Scenario) -> str | None:
+    """Interventions stop only some of the indexers where services are exponential."""
+    if all(piece.indexers is None for piece in scenario.model.timeline.pieces):
+        return None
+    if conditions.exponential_service(scenario) is None:
+        return None
+    return "interventions stop some of the indexers, and services are not exponential"
+
+
 _HIGHEST = 64
 _DENSE_ORDER = 32
 """Phases of deliveries that follow upon one of them, at most, in a chain of many phases."""
@@ -88,6 +97,7 @@ QUEUE = (
     *conditions.MARKOVIAN_QUEUE,
     timers_of_several_servers,
     limited_at_once,
+    stopped_indexings_alike,
     course_fits,
 )
 """Conditions of the course of a queue."""

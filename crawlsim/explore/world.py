@@ -152,7 +152,7 @@ class _Inside:
     def __init__(self, buffer: Buffer) -> None:
         self._buffer = buffer
         self._until: dict[int, float] = {}
-        self._places: dict[int, tuple[Item, int]] = {}
+        self._places: dict[int, tuple[Item, int, float]] = {}
         buffer.timer_started = self._until.__setitem__
 
     def moved(self) -> list[list[Any]]:
@@ -166,8 +166,8 @@ class _Inside:
         moved: list[list[Any]] = []
         for place, item, until in self._now():
             number = item[0]
-            self._places[number] = item, place
-            if number not in before or before[number][0] is not item or before[number][1] != place:
+            self._places[number] = item, place, until
+            if number not in before or before[number] != (item, place, until):
                 page = None if item[2] is None else item[2].page
                 moved.append([number, page, place, until if until < math.inf else None])
         for number in before.keys() - self._places.keys():
@@ -233,6 +233,9 @@ def _other_than_usual(piece: Piece) -> Iterator[str]:
     if piece.robots is not None:
         work = "works" if piece.robots == 1 else "work"
         yield f"at most {counted(piece.robots, 'robot')} {work}"
+    if piece.indexers is not None:
+        work = "works" if piece.indexers == 1 else "work"
+        yield f"at most {counted(piece.indexers, 'indexer')} {work}"
     for factor in FACTORS:
         value = getattr(piece, factor)
         if value == 0.0:

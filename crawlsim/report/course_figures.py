@@ -37,6 +37,7 @@ _CLOSE = 200
 _CHANGED = "#e9e2d0"
 _WORDS = {
     "robots": "robots",
+    "indexers": "indexers",
     "robot_speed": "robots' speed ×",
     "service_speed": "indexer's speed ×",
     "change_factor": "changes ×",

@@ -83,6 +83,7 @@ _LOGIC = {
     "Probing": ("probing",),
     "Interventions": ("interventions",),
     "A limit": ("interventions",),
+    "A limit of the indexers": ("interventions",),
 }
 """Which sentences of docs/model.md belong to a scenario: those of the entries that it has."""
 

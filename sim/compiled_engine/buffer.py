@@ -23,6 +23,7 @@ from sim.compiled_engine.service import (
     SERVICE,
     TIMER,
     free_server,
+    let_others_go_on,
     slot_of_server,
     start_service,
 )
@@ -256,6 +257,7 @@ def complete_service(world: World, batches: Batches | None, service: Any, now: f
     if world.pages.state.known:
         index_copy(world.pages, now, served)
     change_level(buffer, now, -1)
+    let_others_go_on(world, world.course, now, server)
     if state.oldest == NONE:
         set_alarm(world.service.ends, server, np.inf)
     else:

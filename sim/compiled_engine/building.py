@@ -74,10 +74,12 @@ from sim.engine_inputs import (
     service_by_phase,
     share_of_time,
     silent_rates,
+    some_indexers_stop,
     times_to_observe,
     told_apart,
     top_level,
 )
+from sim.indexings import Indexings, no_indexings
 from sim.law_counter import table_of
 from sim.laws.phase_type import parameters
 from sim.speeds import Speed, speed_over_time
@@ -523,7 +525,7 @@ def _course(scenario: Scenario) -> Course | None:
     is_plain = scenario.run.observe is None and model.frontier is None and model.hearing is None
     if is_plain and not changes:
         return None
-    begins, limits = limits_over_time(scenario)
+    begins, limits, indexers = limits_over_time(scenario)
     observe = float(times[0]) if len(times) else np.inf
     change = begins[1] if len(begins) > 1 else np.inf
     rows = sorted(set(limits), key=limits.index)
@@ -537,6 +539,8 @@ def _course(scenario: Scenario) -> Course | None:
     return Course(
         **{part: _speed(scenario, effect) for part, effect in _SPEEDS.items()},
         states=np.zeros(0, dtype=np.int64),
+        indexers=np.array(indexers),
+        indexings=_indexings(scenario, indexers[0]),
         state=record(
             next=min(observe, change),
             observe=observe,
@@ -565,6 +569,14 @@ def _course(scenario: Scenario) -> Course | None:
         stale=np.zeros((len(times), pages), dtype=np.bool_),
         deliveries=np.zeros((len(times), pages), dtype=np.int32),
     )
+
+
+def _indexings(scenario: Scenario, working: int) -> Indexings:
+    """Those of an indexing engine at time 0; no entries where all indexers may always work."""
+    queue = scenario.model.queue
+    stop = queue is not None and some_indexers_stop(scenario)
+    given = no_indexings(queue.servers if queue and stop else 0, working)
+    return Indexings(*map(np.array, given))
 
 
 _SPEEDS = {

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from sim import rules
+from sim import indexings, rules
 from sim.compiled_engine.buffer import change_level
 from sim.compiled_engine.frontier import Frontier
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.pages import is_stale
 from sim.compiled_engine.robots import dispatch, follow_level, follow_phases
+from sim.compiled_engine.service import go_on_or_stop
 from sim.compiled_engine.world import JOINT, SWITCHED, Course, World
+
+let_work = inner(indexings.let_work)
 
 
 @inner
@@ -131,9 +134,22 @@ def copy_into(array: Any, values: Any) -> None:
 
 @inner
 def change_limit(world: World, course: Course | None, delivery: Any, now: float) -> None:
-    """From now on other robots are active at each level; joint deliveries go on in another mode."""
-    set_limit(world, course, now)
-    follow_limit(world, course, world.frontier, delivery, now)
+    """From now on other robots are active at each level, or other indexers work.
+
+    Joint deliveries go on in another mode.
+    """
+    if set_limit(world, course, now):
+        follow_limit(world, course, world.frontier, delivery, now)
+    limit_indexers(world, course, now)
+
+
+@inner
+def limit_indexers(world: World, course: Course | None, now: float) -> None:
+    """From now on so many indexers may work, where some had to stop at times."""
+    if course is None or len(course.indexings.begun) == 0:
+        return
+    let_work(course.indexings, course.indexers[course.state.changed])
+    go_on_or_stop(world, course, now)
 
 
 @inner
@@ -151,15 +167,19 @@ def follow_limit(
 
 
 @inner
-def set_limit(world: World, course: Course | None, now: float) -> None:
-    """From now on other robots are active at each level."""
+def set_limit(world: World, course: Course | None, now: float) -> bool:
+    """The next limit begins; whether other robots are active at each level from now on."""
     if course is None:
-        return
-    count_robots(world, course, now)
+        return False
     state = course.state
     state.changed += 1
-    state.row = course.row[state.changed]
     more = state.changed + 1 < len(course.begins)
     state.change = course.begins[state.changed + 1] if more else np.inf
     state.next = min(state.observe, state.change)
-    copy_into(world.robots.active_at, course.active_at[state.row])
+    row = course.row[state.changed]
+    if row == state.row:
+        return False
+    count_robots(world, course, now)
+    state.row = row
+    copy_into(world.robots.active_at, course.active_at[row])
+    return True

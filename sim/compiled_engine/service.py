@@ -6,12 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from sim import rules
+from sim import indexings, rules
 from sim.compiled_engine.alarms import set_alarm
-from sim.compiled_engine.jit import inner
+from sim.compiled_engine.jit import inner, let_kernels_call, loop
 from sim.compiled_engine.speeds import end_of_service
 from sim.compiled_engine.times import take
-from sim.compiled_engine.world import Buffer, Service, World
+from sim.compiled_engine.world import Buffer, Course, Service, World
+from sim.indexings import AS_IT_WAS
+from sim.speeds import NEVER
+
+let_kernels_call(indexings)
+begin_indexing = inner(indexings.begin_indexing)
+end_indexing = inner(indexings.end_indexing)
+end_from_now = inner(indexings.end_from_now)
 
 SERVICE, TIMER, PER_PAGE = range(3)
 """Rows of the times that the indexing engine takes."""
@@ -39,12 +46,10 @@ def start_service(world: World, stream: Any, now: float, server: int) -> None:
     state = service.state
     if len(service.time_of_page) > 0:
         page = world.buffer.items[slot_of_server(world.buffer, server)].page
-        end = end_of_service(world.course, now, service.time_of_page[page])
-        set_alarm(service.ends, server, end)
+        go_through(world, world.course, now, server, service.time_of_page[page])
         return
     if not service.tracked:
-        end = end_of_service(world.course, now, take(world.indexing, SERVICE))
-        set_alarm(service.ends, server, end)
+        go_through(world, world.course, now, server, take(world.indexing, SERVICE))
         return
     state.begin = now
     state.elapsed = 0.0
@@ -52,6 +57,37 @@ def start_service(world: World, stream: Any, now: float, server: int) -> None:
     state.phase = rules.pick(service.start, stream.random())
     stay(world, stream)
     current_phase(world, stream, now)  # one that takes no time is over
+
+
+@inner
+def go_through(world: World, course: Course | None, now: float, server: int, time: float) -> None:
+    """A service of this length starts, which may have to wait until its indexer may work."""
+    ends = world.service.ends
+    if course is None or len(course.indexings.begun) == 0:
+        set_alarm(ends, server, end_of_service(course, now, time))
+        return
+    begin_indexing(course.indexings, server, time)
+    set_alarm(ends, server, NEVER)
+    go_on_or_stop(world, course, now)
+
+
+@inner
+def let_others_go_on(world: World, course: Course | None, now: float, server: int) -> None:
+    """A page is indexed: another indexer may work, where some had to stop."""
+    if course is None or len(course.indexings.begun) == 0:
+        return
+    end_indexing(course.indexings, server)
+    go_on_or_stop(world, course, now)
+
+
+@loop
+def go_on_or_stop(world: World, course: Course, now: float) -> None:
+    """Some services go on from now, others stop."""
+    indexings = course.indexings
+    for server in range(len(indexings.begun)):
+        end = end_from_now(indexings, course.service, now, server)
+        if end != AS_IT_WAS:
+            set_alarm(world.service.ends, server, end)
 
 
 @inner

@@ -10,6 +10,7 @@ from sim.compiled_engine.host_spacing import Hosts
 from sim.compiled_engine.kept_times import KeptTimes
 from sim.compiled_engine.signals import Signals
 from sim.compiled_engine.times import Times
+from sim.indexings import Indexings
 from sim.speeds import Speed
 
 NONE = -1
@@ -354,6 +355,10 @@ class Course(NamedTuple):
         is that of the accesses.
     states : ndarray of int
         The state of the environment in each piece of `access`; no entries where there is none.
+    indexers : ndarray of int, shape (limits,)
+        So many may work from each time of `begins` on.
+    indexings : Indexings
+        No entries where all of them always may.
     state : record
         Times of the next observation `observe`, of the next change of limits `change` (inf: there
         is none) and of the `next` of both, how many of them there were (`observed`, `changed`),
@@ -361,7 +366,7 @@ class Course(NamedTuple):
     times : ndarray of float, shape (times,)
         When the system is observed.
     begins : ndarray of float, row : ndarray of int, shape (limits,)
-        When each limit of the robots begins, and its row in what follows.
+        When each limit begins, and the row of that of the robots in what follows.
     active_at, robots_at : ndarray of int, shape (rows, …)
         What `Robots` has of these names under each limit; active robots at each level.
     level_time : ndarray of float, shape (top + 1,)
@@ -378,6 +383,8 @@ class Course(NamedTuple):
     change: Speed
     query: Speed
     states: Any
+    indexers: Any
+    indexings: Indexings
     state: Any
     times: Any
     begins: Any

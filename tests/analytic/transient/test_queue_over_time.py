@@ -257,6 +257,68 @@ def test_several_indexers_stand_and_go_on() -> None:
             assert found == pytest.approx(row[levels == level].sum(), abs=1e-13)
 
 
+STOPPING: dict[str, Any] = {
+    "robots": {"available": 2, "access_time": {"exponential": {"mean": 0.5}}},
+    "activation": {"static": 2},
+    "buffer": {
+        "waiting_places": 2,
+        "servers": 3,
+        "service": {"exponential": {"mean": 0.8}},
+        "obsolescence": {"exponential": {"mean": 2.5}},
+    },
+    "run": {"horizon": 5.0, "warmup": 0.0, "observe": 1.0},
+}
+
+
+def test_some_of_several_indexers_stop() -> None:
+    """By level: of n pages min(n, 3) are in indexers, and of those at most so many go on."""
+    scenario = system(
+        {"at": 1.0, "until": 3.0, "indexers": 2},
+        {"at": 2.0, "until": 4.0, "indexers": 1, "service_speed": 1.5},
+        {"at": 0.0, "indexers": 3},
+        **STOPPING,
+    )
+    levels = np.arange(6)
+    row = np.eye(6)[0]
+    for place, (most, speed) in enumerate(((3, 1.0), (2, 1.0), (1, 1.5), (1, 1.5), (3, 1.0))):
+        served = speed / 0.8 * np.minimum(levels, most)
+        rates = np.diag(served[1:] + np.maximum(levels[1:] - 3, 0) / 2.5, -1)
+        rates += np.diag(np.full(5, 4.0), 1)
+        generator = rates - np.diag(rates.sum(axis=1))
+        whole = expm(np.block([[generator, np.eye(6)], [np.zeros((6, 12))]]))
+        during = row @ whole[:6, 6:]
+        row = row @ whole[:6, :6]
+        columns = values(scenario)
+        found = [columns["level_probability", level][place] for level in levels]
+        assert found == pytest.approx(row, abs=1e-13)
+        assert columns["throughput", None][place] == pytest.approx(during @ served, abs=1e-12)
+    conserved(scenario)
+
+
+def test_no_indexer_at_work_is_a_service_that_stands_still() -> None:
+    """Whatever the services; and where all may work, nothing is changed."""
+    erlang = STOPPING["buffer"] | {"service": {"erlang": {"shape": 2, "mean": 0.8}}}
+    for tables in (STOPPING, STOPPING | {"buffer": erlang}):
+        none = system({"at": 1.0, "until": 3.0, "indexers": 0}, **tables)
+        still = system({"at": 1.0, "until": 3.0, "service_speed": 0.0}, **tables)
+        assert_same_columns(none, still)
+        every = system({"at": 1.0, "until": 3.0, "indexers": 3}, **tables)
+        assert_same_columns(every, system({"at": 1.0, "service_speed": 1.0}, **tables))
+
+
+def assert_same_columns(one: Scenario, other: Scenario) -> None:
+    first, second = values(one), values(other)
+    assert first.keys() == second.keys()
+    assert all(np.array_equal(first[key], second[key]) for key in first)
+
+
+def test_stopped_indexings_with_phases_are_left_to_the_simulation() -> None:
+    erlang = STOPPING["buffer"] | {"service": {"erlang": {"shape": 2, "mean": 0.8}}}
+    scenario = system({"at": 1.0, "indexers": 2}, **STOPPING | {"buffer": erlang})
+    reasons = {reason for each in predict(scenario)[1] for reason in each.reasons}
+    assert "interventions stop some of the indexers, and services are not exponential" in reasons
+
+
 def test_the_transient_mm1k_queue_is_that_of_the_textbook() -> None:
     """Morse, Queues, Inventories and Maintenance (1958), chapter 6: a sum of K exponentials."""
     arrivals, service, top = 2.0, 1.5, 4
