@@ -66,7 +66,7 @@ def end_from_now(indexings: Indexings, speed: Speed, now: float, indexer: int) -
     begun = indexings.begun[indexer]
     ahead = 0
     for other in indexings.begun:
-        ahead += other > _NO_PAGE and other < begun
+        ahead += _NO_PAGE < other < begun
     goes_on = indexings.since[indexer] >= 0.0
     may_go_on = ahead < indexings.counts[0]
     if begun == _NO_PAGE or may_go_on == goes_on:
