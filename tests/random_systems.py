@@ -365,7 +365,7 @@ quarters = st.integers(0, 120).map(lambda n: n / 2) | st.sampled_from([0.3, 20.0
 
 
 @st.composite
-def interventions(draw: Any, tables: Tables) -> Tables:
+def interventions(draw: Any, tables: Tables, *, indexers_stop: bool) -> Tables:
     """One intervention, of those that fit the system."""
     at = draw(quarters)
     given: Tables = {"at": at}
@@ -382,7 +382,7 @@ def interventions(draw: Any, tables: Tables) -> Tables:
     buffer = tables.get("buffer", {})
     servers = buffer.get("servers", 1)
     one_by_one = {"batch", "vacation", "set_up"}.isdisjoint(buffer)
-    effects += ["indexers", "indexers"] * (servers > 1 and one_by_one)
+    effects += ["indexers", "indexers"] * (indexers_stop and servers > 1 and one_by_one)
     numbers = {"robots": st.integers(0, 3), "indexers": st.integers(0, servers)}
     for effect in draw(st.sets(st.sampled_from(effects), min_size=1, max_size=3)):
         given[effect] = draw(numbers.get(effect, st.sampled_from([0.0, 0.5, 1.0, 2.0, 0.3])))
@@ -390,10 +390,13 @@ def interventions(draw: Any, tables: Tables) -> Tables:
 
 
 @st.composite
-def changing_search_engines(draw: Any, *, in_batches: bool = False) -> Tables:
+def changing_search_engines(
+    draw: Any, *, in_batches: bool = False, indexers_stop: bool = False
+) -> Tables:
     """The same with interventions, observed now and then, sometimes without a warm-up."""
     tables = draw(search_engines(in_batches=in_batches))
-    tables["interventions"] = draw(st.lists(interventions(tables), max_size=3))
+    changes = interventions(tables, indexers_stop=indexers_stop)
+    tables["interventions"] = draw(st.lists(changes, max_size=3))
     observe = draw(st.sampled_from([None, 0.5, 7.0, 100.0]))
     warmup = draw(st.sampled_from([0.0, 7.0]))
     tables["run"] = RUN | {"warmup": warmup} | ({} if observe is None else {"observe": observe})

@@ -571,12 +571,12 @@ def _course(scenario: Scenario) -> Course | None:
     )
 
 
-def _indexings(scenario: Scenario, working: int) -> Indexings:
-    """Those of an indexing engine at time 0; no entries where all indexers may always work."""
+def _indexings(scenario: Scenario, working: int) -> Indexings | None:
+    """Those of an indexing engine at time 0; None where all indexers may always work."""
     queue = scenario.model.queue
-    stop = queue is not None and some_indexers_stop(scenario)
-    given = no_indexings(queue.servers if queue and stop else 0, working)
-    return Indexings(*map(np.array, given))
+    if queue is None or not some_indexers_stop(scenario):
+        return None
+    return Indexings(*map(np.array, no_indexings(queue.servers, working)))
 
 
 _SPEEDS = {

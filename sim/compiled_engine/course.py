@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from sim import indexings, rules
+from sim import rules
 from sim.compiled_engine.buffer import change_level
 from sim.compiled_engine.frontier import Frontier
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.pages import is_stale
 from sim.compiled_engine.robots import dispatch, follow_level, follow_phases
-from sim.compiled_engine.service import go_on_or_stop
+from sim.compiled_engine.service import limit_indexers
 from sim.compiled_engine.world import JOINT, SWITCHED, Course, World
-
-let_work = inner(indexings.let_work)
 
 
 @inner
@@ -140,16 +138,9 @@ def change_limit(world: World, course: Course | None, delivery: Any, now: float)
     """
     if set_limit(world, course, now):
         follow_limit(world, course, world.frontier, delivery, now)
-    limit_indexers(world, course, now)
-
-
-@inner
-def limit_indexers(world: World, course: Course | None, now: float) -> None:
-    """From now on so many indexers may work, where some had to stop at times."""
-    if course is None or len(course.indexings.begun) == 0:
+    if course is None:
         return
-    let_work(course.indexings, course.indexers[course.state.changed])
-    go_on_or_stop(world, course, now)
+    limit_indexers(world, course, course.indexings, now)
 
 
 @inner

@@ -12,13 +12,14 @@ from sim.compiled_engine.jit import inner, let_kernels_call, loop
 from sim.compiled_engine.speeds import end_of_service
 from sim.compiled_engine.times import take
 from sim.compiled_engine.world import Buffer, Course, Service, World
-from sim.indexings import AS_IT_WAS
+from sim.indexings import AS_IT_WAS, Indexings
 from sim.speeds import NEVER
 
 let_kernels_call(indexings)
 begin_indexing = inner(indexings.begin_indexing)
 end_indexing = inner(indexings.end_indexing)
 end_from_now = inner(indexings.end_from_now)
+let_work = inner(indexings.let_work)
 
 SERVICE, TIMER, PER_PAGE = range(3)
 """Rows of the times that the indexing engine takes."""
@@ -62,28 +63,64 @@ def start_service(world: World, stream: Any, now: float, server: int) -> None:
 @inner
 def go_through(world: World, course: Course | None, now: float, server: int, time: float) -> None:
     """A service of this length starts, which may have to wait until its indexer may work."""
-    ends = world.service.ends
-    if course is None or len(course.indexings.begun) == 0:
-        set_alarm(ends, server, end_of_service(course, now, time))
+    set_alarm(world.service.ends, server, end_of_service(course, now, time))
+    if course is None:
         return
-    begin_indexing(course.indexings, server, time)
-    set_alarm(ends, server, NEVER)
-    go_on_or_stop(world, course, now)
+    wait_for_turn(world, course, course.indexings, now, server, time)
+
+
+# numba leaves out what follows a return for None: where all indexers may always work, it takes no
+# time, not even to compile.
+
+
+@inner
+def wait_for_turn(
+    world: World,
+    course: Course,
+    indexings: Indexings | None,
+    now: float,
+    server: int,
+    time: float,
+) -> None:
+    """The same where some may not work."""
+    if indexings is None:
+        return
+    begin_indexing(indexings, server, time)
+    set_alarm(world.service.ends, server, NEVER)
+    go_on_or_stop(world, course, indexings, now)
 
 
 @inner
 def let_others_go_on(world: World, course: Course | None, now: float, server: int) -> None:
     """A page is indexed: another indexer may work, where some had to stop."""
-    if course is None or len(course.indexings.begun) == 0:
+    if course is None:
         return
-    end_indexing(course.indexings, server)
-    go_on_or_stop(world, course, now)
+    end_turn(world, course, course.indexings, now, server)
+
+
+@inner
+def end_turn(
+    world: World, course: Course, indexings: Indexings | None, now: float, server: int
+) -> None:
+    """The same where some may not work."""
+    if indexings is None:
+        return
+    end_indexing(indexings, server)
+    go_on_or_stop(world, course, indexings, now)
+
+
+@inner
+def limit_indexers(world: World, course: Course, indexings: Indexings | None, now: float) -> None:
+    """From now on another number of indexers may work."""
+    if indexings is None:
+        return
+    let_work(indexings, course.indexers[course.state.changed])
+    go_on_or_stop(world, course, indexings, now)
 
 
 @loop
-def go_on_or_stop(world: World, course: Course, now: float) -> None:
+def go_on_or_stop(world: World, course: Course, indexings: Indexings, now: float) -> None:
     """Some services go on from now, others stop."""
-    indexings = course.indexings
     for server in range(len(indexings.begun)):
         end = end_from_now(indexings, course.service, now, server)
         if end != AS_IT_WAS:

@@ -357,8 +357,8 @@ class Course(NamedTuple):
         The state of the environment in each piece of `access`; no entries where there is none.
     indexers : ndarray of int, shape (limits,)
         So many may work from each time of `begins` on.
-    indexings : Indexings
-        No entries where all of them always may.
+    indexings : Indexings or None
+        None where all of them always may.
     state : record
         Times of the next observation `observe`, of the next change of limits `change` (inf: there
         is none) and of the `next` of both, how many of them there were (`observed`, `changed`),
@@ -384,7 +384,7 @@ class Course(NamedTuple):
     query: Speed
     states: Any
     indexers: Any
-    indexings: Indexings
+    indexings: Indexings | None
     state: Any
     times: Any
     begins: Any

@@ -356,6 +356,19 @@ def test_random_search_engines_that_change(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
+@pytest.mark.thorough
+@randomly
+@given(
+    changing_search_engines(indexers_stop=True)
+    | prioritised(changing_search_engines(indexers_stop=True))
+)
+def test_random_indexers_that_stop(tables: dict[str, Any]) -> None:
+    indexers = tables.get("buffer", {}).get("servers", 1)
+    given = [each.get("indexers", indexers) for each in tables["interventions"]]
+    assume(any(0 < number < indexers for number in given))
+    assert_same_path(valid(tables))
+
+
 @randomly
 @given(search_engines(in_batches=True))
 def test_random_servers_that_take_batches(tables: dict[str, Any]) -> None:
