@@ -477,7 +477,7 @@ def frontiers(draw: Any, *, in_batches: bool = False) -> Tables:
     if draw(st.booleans()):
         tables["index"] = draw(commits)
     if draw(st.booleans()):
-        tables["interventions"] = draw(interventions(tables))
+        tables["interventions"] = draw(interventions(tables, indexers_stop=False))
     return tables
 
 
