@@ -11,10 +11,11 @@ from crawlsim.bounds import WrittenBound, asks_for_quantile, bound_on_measure
 from crawlsim.ranking import Record, after_a_moment, rows_in
 from crawlsim.short_warm_ups import ShortWarmUp, short_warm_ups, short_warm_ups_in
 from scenarios import Results, Scenario, ScenarioError
+from scenarios.measures import PREDICTED_ONLY
 from scenarios.results import Estimate, absent, subjects_of
 from scenarios.text import counted, number
 from sim.estimates.intervals import replications_to_exclude
-from sim.sweep import PREDICTED_ONLY, Cell, Key, Row, label_of
+from sim.sweep import Cell, Key, Row, label_of
 
 OPTION = "--fail-if"
 

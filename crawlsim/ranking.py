@@ -26,7 +26,7 @@ from scenarios import Results, Scenario, ScenarioError
 from scenarios.arrays import Array, spans_decades
 from scenarios.base import one_of
 from scenarios.files import value_text
-from scenarios.measures import Subject
+from scenarios.measures import PREDICTED_ONLY, Subject
 from scenarios.text import half_width, number
 from sim.estimates.choosing import (
     LEAST_REPLICATIONS,
@@ -37,7 +37,7 @@ from sim.estimates.choosing import (
     unseen_deviation,
 )
 from sim.estimates.paired import Best, Estimated, best_of, paired_difference
-from sim.sweep import PREDICTED_ONLY, Cell, Key, Row, kept, label_of, rows_of
+from sim.sweep import Cell, Key, Row, kept, label_of, rows_of
 
 DIFFERENCES = ("measure", "subject", "against", "difference", "standard_error", "low", "high")
 

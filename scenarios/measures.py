@@ -187,6 +187,11 @@ _ALL = (
         unit="time",
     ),
     _row(
+        "loss_recovery_time",
+        "the same of the pages lost per unit time, within 5 % or a thousandth of those delivered",
+        unit="time",
+    ),
+    _row(
         "idle_indexers",
         "time average of the share of the servers without a page",
         buffer=lambda b: b.idle_shares,
@@ -393,6 +398,9 @@ MEASURES: dict[str, Measure] = {measure.name: measure for measure in _ALL}
 
 PAGE_MEASURES = [each.name for each in _ALL if each.subject == "page"]
 """Those that have a number for each page, of plugins too."""
+
+PREDICTED_ONLY = ("recovery_time", "loss_recovery_time")
+"""Measures that no simulation estimates: its horizon may come before."""
 
 QUANTILE_MEASURES = tuple(name for name in MEASURES if name.endswith("_quantile"))
 """Those that have a number for each share that the file asks for."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.files import value_text
-from scenarios.measures import Subject
+from scenarios.measures import PREDICTED_ONLY, Subject
 
 _LARGEST = 10_000
 _NUMBER = r"([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"
@@ -198,10 +198,6 @@ def cells(
         raise ScenarioError(asked_by, f"{count} cells", f"must be at most {_LARGEST}")
     combinations = (dict(zip(varied, each, strict=True)) for each in product(*varied.values()))
     return [Cell(changes, scenario.with_(changes)) for changes in combinations]
-
-
-PREDICTED_ONLY = ("recovery_time",)
-"""Measures that no simulation estimates: its horizon may come before."""
 
 
 def shown(scenario: Scenario, keys: Iterable[Key]) -> list[Key]:

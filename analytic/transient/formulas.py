@@ -29,7 +29,7 @@ from analytic.transient.indexed import IndexedPages
 from analytic.transient.measures import Columns, queue_columns, stops_of, total, window_rows
 from analytic.transient.pages import DrawnPages, PagesFollowed, PagesOverTime, pages_followed
 from analytic.transient.queue import QueueOverTime, Sums
-from analytic.transient.recovery import recovery_time
+from analytic.transient.recovery import recovery_times
 from analytic.transient.rounds import PagesInOrder, PagesInRounds
 from scenarios import Scenario
 from scenarios.arrays import Array
@@ -300,7 +300,10 @@ def _cost_of_queue(scenario: Scenario) -> float:
 
 
 def _recovery(scenario: Scenario) -> Values:
-    yield "recovery_time", None, recovery_time(queue_of(scenario))
+    of_levels, of_losses = recovery_times(queue_of(scenario))
+    yield "recovery_time", None, of_levels
+    if of_losses is not None:
+        yield "loss_recovery_time", None, of_losses
 
 
 _row = partial(Formula, paper="courses", kind="exact", origin="own", over_time=True)
@@ -337,10 +340,10 @@ FORMULAS: tuple[Formula, ...] = (
     *OF_THE_QUEUE,
     _row(
         number="queue, recovery",
-        quantity="time from the last change until the queue is near its long run for good",
+        quantity="times from the last change until queue and losses are near the long run for good",
         latex=r"\sup\left\{t\ge0:\ \left|\bar n(t_0+t)-\bar n(\infty)\right|>0.05\,\bar n(\infty)"
         r"\right\},\qquad\bar n(t)=\sum_nn\,p_n(t)",
-        function=recovery_time,
+        function=recovery_times,
         conditions=(changed_over_time, *QUEUE),
         evaluate=_recovery,
     ),

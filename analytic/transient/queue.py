@@ -87,13 +87,16 @@ class PieceChain:
 
     @property
     def losses(self) -> Array:
-        """Pages lost per unit time in each state of a queue with one server."""
+        """Pages lost per unit time in each state, shape (states,)."""
         chain = self.chain
-        assert isinstance(chain, QueueChain)
-        refused = np.arange(chain.batch_rates.shape[1]) - chain.accepted
-        lost = np.einsum("ik,ikwm->iwm", refused[:, 1:], chain.batch_rates[:, 1:])
+        of_one = isinstance(chain, QueueChain)
+        queue = chain if isinstance(chain, QueueChain) else chain.deliveries
+        refused = np.arange(queue.batch_rates.shape[1]) - queue.accepted
+        lost = np.einsum("ik,ikwm->iwm", refused[:, 1:], queue.batch_rates[:, 1:])
+        inner = queue.inner if of_one else np.diff(chain.starts) // queue.order
+        lost = lost if of_one else lost[..., :1]
         return np.concatenate(
-            [_of_states(rates, inner) for rates, inner in zip(lost, chain.inner, strict=True)]
+            [_of_states(rates, states) for rates, states in zip(lost, inner, strict=True)]
         )
 
     def sums(self, row: Array) -> Sums:

@@ -19,6 +19,9 @@ NOTHING = "in the long run nothing is in the system"
 BAND = 0.05
 """Share of the mean number of pages by which it may still be off."""
 
+FEW_LOSSES = 1e-3
+"""Share of the delivered pages by which the lost ones may always be off."""
+
 _SEEN = 1e-10
 """Losses per unit time, and pages, that are nothing."""
 
@@ -54,10 +57,12 @@ def last_change(scenario: Scenario) -> float:
     return last
 
 
-def recovery_time(queue: QueueOverTime) -> float:
-    """Time after the last change from which on the mean number of pages stays near the long run's.
+def recovery_times(queue: QueueOverTime) -> tuple[float, float | None]:
+    """Times after the last change from which on a queue stays near its long run.
 
-    The last time at which it is off by more than `BAND`, 0 where it never is.
+    For the mean number of pages it is the last time at which this is off by more than `BAND`, 0
+    where it never is. For the pages lost per unit time the same, where `FEW_LOSSES` of those that
+    are then delivered do not count; None where none are.
 
     Raises
     ------
@@ -75,7 +80,13 @@ def recovery_time(queue: QueueOverTime) -> float:
     mean = float(chain.levels @ steps[-1].row)
     if mean <= _SETTLED:
         raise NoAnswerError(NOTHING)
-    return last_crossing(chain, steps, chain.levels - mean, BAND * mean)
+    of_levels = last_crossing(chain, steps, chain.levels - mean, BAND * mean)
+    delivered = chain.sums(steps[-1].row).delivered
+    if delivered <= _SETTLED:
+        return of_levels, None
+    lost = float(chain.losses @ steps[-1].row)
+    band = max(BAND * lost, FEW_LOSSES * delivered)
+    return of_levels, last_crossing(chain, steps, chain.losses - lost, band)
 
 
 def settling_time(queue: QueueOverTime, share: float) -> float:
@@ -84,7 +95,7 @@ def settling_time(queue: QueueOverTime, share: float) -> float:
     Parameters
     ----------
     queue : QueueOverTime
-        Of one server; interventions are left out.
+        Whose interventions are left out.
     share : float
         Of the long run, by which they may be off.
 

@@ -32,7 +32,7 @@ from analytic.verdicts.significance import (
 )
 from scenarios import Estimate, Results, Scenario
 from scenarios.infinite import Infinite, without_variance
-from scenarios.measures import PAGE_MEASURES, Subject
+from scenarios.measures import PAGE_MEASURES, PREDICTED_ONLY, Subject
 from scenarios.page_groups import only_sums
 
 Verdict = Literal["agrees", "disagrees", "inconclusive", "not judged"]
@@ -71,9 +71,6 @@ _SAME = 1e-9
 
 _CHOOSING = ("obsolescence_rate", "crawl_rate", "crawl_frequency", "index_age")
 """Those by which pages are chosen."""
-
-_OF_NO_RUN = ("recovery_time",)
-"""Measures that are predicted, and not estimated: the run may end before."""
 
 _FEW_PAGES = 50
 _CHOSEN_PAGES = 20
@@ -288,7 +285,7 @@ def compare(
     ValueError
         If the results hold no estimate of something predicted.
     """
-    predicted = [each for each in predictions if each.measure not in _OF_NO_RUN]
+    predicted = [each for each in predictions if each.measure not in PREDICTED_ONLY]
     context = Context(predicted, results, prices or {})
     estimates = [context.estimate_of(each) for each in predicted]
     errors = careful_errors(predicted, estimates, context)

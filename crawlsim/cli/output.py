@@ -35,7 +35,7 @@ from crawlsim.summary import (
 from scenarios import Estimate, Results, Scenario
 from scenarios.arrays import Array
 from scenarios.infinite import infinite_quantities, tail_lines, without_variance
-from scenarios.measures import MEASURES, PAGE_MEASURES, Subject
+from scenarios.measures import MEASURES, PAGE_MEASURES, PREDICTED_ONLY, Subject
 from scenarios.model import present
 from scenarios.page_groups import QUANTILES, followed_pages, only_sums
 from scenarios.plugins import versions
@@ -305,13 +305,13 @@ def infinite_record(scenario: Scenario) -> dict[str, Any]:
 def prediction_records(
     predictions: Sequence[Prediction], others: Sequence[NotApplicable]
 ) -> list[dict[str, Any]]:
-    """The predictions for JSON; a time to recover that is not defined is null."""
+    """The predictions for JSON; times to recover that are not defined are null."""
     from analytic.transient.recovery import NOTHING
 
     rows = [asdict(each) for each in predictions]
     rows += [
         {
-            "measure": "recovery_time",
+            "measure": measure,
             "subject": None,
             "value": None,
             "kind": "exact",
@@ -319,6 +319,7 @@ def prediction_records(
         }
         for other in others
         if other.reason == NOTHING
+        for measure in PREDICTED_ONLY
     ]
     return [{**row, "name": called(row["source"])} for row in rows]
 

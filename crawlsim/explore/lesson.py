@@ -17,7 +17,7 @@ from crawlsim.explore.mathml import LatexError, mathml
 from scenarios import Scenario, ScenarioError, load
 from scenarios.base import QUOTE, Section, nearest, one_of
 from scenarios.errors import refused
-from scenarios.measures import MEASURES, QUANTILE_MEASURES, Subject
+from scenarios.measures import MEASURES, PREDICTED_ONLY, QUANTILE_MEASURES, Subject
 from scenarios.messages import first_error
 from scenarios.scenario import scenario_from
 
@@ -36,7 +36,7 @@ LAWS = (
 """Keys at which another law breaks what a formula assumes, whatever the lesson."""
 
 
-NOT_SHOWN = (*QUANTILE_MEASURES, "recovery_time", "full_probability", "obsolete_rate")
+NOT_SHOWN = (*QUANTILE_MEASURES, *PREDICTED_ONLY, "full_probability", "obsolete_rate")
 """Measures that are not sums over replications, or are only predicted."""
 
 PLACE = "<([^<>]+)>"

@@ -24,6 +24,7 @@ from analytic.transient.recovery import settling_time
 from analytic.transient.start_up import remembered_starts
 from analytic.transient.transitions import ByDoubling, ByJumps, with_diagonal
 from scenarios import Scenario, load, scenario_from
+from scenarios.measures import PREDICTED_ONLY
 from scenarios.timeline import Piece
 
 SYSTEM: dict[str, Any] = {
@@ -393,7 +394,7 @@ def test_averages_over_the_window_are_integrals_of_the_course(window: tuple[floa
         + 0.1 * expected["mean_active_robots", None]
     )
     found = {(row.measure, row.subject): row for row in predict(scenario)[0]}
-    assert set(found) == set(expected) | {("recovery_time", None)}
+    assert set(found) == set(expected) | {(name, None) for name in PREDICTED_ONLY}
     for key, value in expected.items():
         assert found[key].value == pytest.approx(value, abs=1e-11), key
         assert (found[key].kind, found[key].source[:7]) == ("exact", "courses")
@@ -455,8 +456,8 @@ def test_without_a_common_period_there_is_no_periodic_regime() -> None:
         assert any(words in each.reason for each in found.not_applicable)
 
 
-def recovery(scenario: Scenario) -> float:
-    return next(row.value for row in predict(scenario)[0] if row.measure == "recovery_time")
+def recovery(scenario: Scenario, measure: str = "recovery_time") -> float:
+    return next(row.value for row in predict(scenario)[0] if row.measure == measure)
 
 
 def mean_after(scenario: Scenario, last: float, times: Any) -> tuple[Any, float]:
@@ -494,6 +495,62 @@ def test_recovery_ends_with_the_last_crossing(sections: dict[str, Any]) -> None:
         first = np.flatnonzero(~off)[0]
         assert times[first] < found - 0.5  # it leaves the band again and again
     assert recovery(scenario.with_("run.horizon", 3.0)) == found
+
+
+def births_and_deaths(births: Any, deaths: Any) -> Any:
+    rates = np.diag(births, 1) + np.diag(deaths, -1)
+    return rates - np.diag(rates.sum(axis=1))
+
+
+FULL = {
+    "robots": {"available": 1, "access_time": {"exponential": {"mean": 0.5}}},
+    "activation": {"static": 1},
+    "buffer": {"waiting_places": 29, "service": {"exponential": {"mean": 1.5}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("sections", "changed", "arrivals", "rates"),
+    [
+        # All three of three indexers, then one of them, each at a rate of 1.25; timers of 0.4.
+        (
+            STOPPING,
+            {"indexers": 1},
+            4.0,
+            ([1.25, 2.5, 3.75, 4.15, 4.55], [1.25] * 3 + [1.65, 2.05]),
+        ),
+        # A buffer that is nearly full before the outage and after it.
+        (FULL, {"service_speed": 0.0}, 2.0, ([1 / 1.5] * 30, [0.0] * 30)),
+    ],
+    ids=["indexers", "full"],
+)
+def test_losses_recover_in_a_time_of_their_own(
+    sections: dict[str, Any], changed: dict[str, Any], arrivals: float, rates: Any
+) -> None:
+    """Of M/M/c/K + M the rate of loss is that of the deliveries times the probability of K."""
+    begin, until = 40.0, 43.0
+    scenario = system({"at": begin, "until": until} | changed, **sections)
+    usual, less = (births_and_deaths([arrivals] * len(each), each) for each in rates)
+    row = np.eye(len(usual))[0] @ expm(usual * begin) @ expm(less * (until - begin))
+    long_run = (row @ expm(usual * 1e4))[-1]
+    step = 0.001
+    move = expm(usual * step)
+    off = []
+    for _ in range(20_000):
+        off.append(abs(row[-1] - long_run) > max(0.05 * long_run, 0.001))
+        row = row @ move
+    last = np.flatnonzero(off)[-1]
+    found = recovery(scenario, "loss_recovery_time")
+    assert step * last <= found <= step * (last + 1)
+    if sections is FULL:
+        assert recovery(scenario) == 0.0 < found
+
+
+def test_no_losses_recover_where_nothing_is_delivered_any_more() -> None:
+    """The indexer and the robots stand still for good: the buffer stays as it is."""
+    scenario = system({"at": 5.0, "service_speed": 0.0, "robots": 0}, **FULL)
+    assert {row.measure for row in predict(scenario)[0]} >= {"recovery_time"}
+    assert "loss_recovery_time" not in {row.measure for row in predict(scenario)[0]}
 
 
 def test_the_settling_of_rare_losses_takes_few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
