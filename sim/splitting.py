@@ -38,6 +38,9 @@ _ROUNDS = 60
 _ENOUGH = 100
 """Climbs to a level from which on the pilot knows how often it is climbed to."""
 
+_MOST_EVENTS = 10**9
+"""Events after which the pilot is given up: some two minutes."""
+
 _MOST_COPIES = 64
 
 _OF_PAGES = "depends on the pages; rare losses are found for pages without identity"
@@ -107,6 +110,7 @@ def rare_losses(
     most: int = MOST,
     executor: Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
+    pilot: Callable[[int, int, int], None] | None = None,
 ) -> RareLosses:
     """The loss probability, however small, with a 95 % interval.
 
@@ -128,15 +132,18 @@ def rare_losses(
         Where the replications run; the results are the same anywhere.
     progress : callable, optional
         Called with the replications that are done, and with how many there are to be.
+    pilot : callable, optional
+        Called before them, after each run of the pilot: with the levels that it has climbed, with
+        how many there are, and with the events so far.
 
     Raises
     ------
     ScenarioError
-        If paths of the scenario cannot be split, or the pilot sees no page lost.
+        If paths of the scenario cannot be split, or the pilot sees no page lost in `_MOST_EVENTS`.
     """
     scenario = _without_pages(scenario_of(system))
     seed = scenario.run.seed if seed is None else seed
-    splits = _pilot(scenario, seed)
+    splits = _pilot(scenario, seed, pilot)
     work = partial(_followed, scenario, seed, splits)
     rows: list[tuple[float, float, int]] = []
     count = min(max(FEWEST, scenario.run.replications), most)
@@ -198,20 +205,25 @@ def _followed(
 
 
 def _paths(
-    system: Scenario, replication: int, seed: int, levels: IntArray, copies: IntArray
+    system: Scenario,
+    replication: int,
+    seed: int,
+    levels: IntArray,
+    copies: IntArray,
+    most: float = math.inf,
 ) -> Any:
     from scenarios.interrupts import interrupts_watched
     from sim.compiled_engine.splitting import SplitReplication
 
     with interrupts_watched():
-        return SplitReplication(system, replication, seed, levels, copies).follow()
+        return SplitReplication(system, replication, seed, levels, copies).follow(most)
 
 
 def _weights(copies: IntArray) -> Array:
     return 1.0 / np.cumprod(np.concatenate([[1.0], copies]))
 
 
-def _pilot(system: Scenario, seed: int) -> _Splits:
+def _pilot(system: Scenario, seed: int, tell: Callable[[int, int, int], None] | None) -> _Splits:
     """Where to split so that each level is climbed about as often as the first.
 
     Each round splits as the last one says, and so sees levels that it did not reach; the one after
@@ -221,10 +233,15 @@ def _pilot(system: Scenario, seed: int) -> _Splits:
     copies: IntArray = np.ones(len(levels), dtype=np.int64)
     events = 0
     events_per_page = math.nan
-    before = 0
+    before = highest = known = 0
     for number in range(_ROUNDS):
-        paths = _paths(system, _PILOT + number, seed, levels, copies)
+        paths = _paths(system, _PILOT + number, seed, levels, copies, _MOST_EVENTS - events)
         events += int(paths.state.events)
+        highest = max(highest, int(np.count_nonzero(paths.climbs)))
+        if tell:
+            tell(highest, len(levels), events)
+        if events > _MOST_EVENTS:
+            break
         if number == 0:
             events_per_page = events / max(paths.delivered.sum(), 1)
             if not paths.delivered.any():
@@ -239,9 +256,13 @@ def _pilot(system: Scenario, seed: int) -> _Splits:
             break
         before = known
         copies = _balanced(climbs[:known] * _weights(copies)[:known], len(levels))
-    raise ScenarioError(
-        "run.horizon", system.run.horizon, "is too short for the pilot to see a page lost"
-    )
+    if known == 0:
+        allowed = "is too short for the pilot to see a page lost"
+        raise ScenarioError("run.horizon", system.run.horizon, allowed)
+    places = present(system.model.queue).waiting_places
+    allowed = f"is too many: in {events:.2g} events the pilot climbed to {highest} of {len(levels)}"
+    allowed += " levels, and saw too few pages lost; fewer places, or a longer run.horizon, may do"
+    raise ScenarioError("buffer.waiting_places", places, allowed)
 
 
 def _balanced(climbs: Array, depths: int) -> IntArray:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import click
@@ -21,6 +23,7 @@ from crawlsim.cli.options import (
     takes,
 )
 from crawlsim.cli.output import progress_bar
+from crawlsim.cli.streams import Interrupted
 from crawlsim.cli.tables import print_json, warn
 from crawlsim.cli.workers import workers
 from scenarios import ScenarioError
@@ -77,18 +80,20 @@ def rare(
     if len(sources) > 1:
         raise ScenarioError("SCENARIO", sources[1], "is one too many; give one scenario")
     scenario = decided(load_scenarios(sources, changes, seed)[0])
-    label = f"{scenario.name}: splitting"
-    with (
-        workers(RunOptions(jobs=jobs, cluster=cluster), ("compiled",)) as executor,
-        progress_bar(label, as_json) as progress,
-    ):
-        found = rare_losses(
-            scenario,
-            precision=precision,
-            most=max_replications,
-            executor=executor,
-            progress=progress,
-        )
+    bars = ExitStack()
+    work = _Work(scenario.name, as_json, bars)
+    try:
+        with bars, workers(RunOptions(jobs=jobs, cluster=cluster), ("compiled",)) as executor:
+            found = rare_losses(
+                scenario,
+                precision=precision,
+                most=max_replications,
+                executor=executor,
+                progress=work.followed,
+                pilot=work.climbed,
+            )
+    except KeyboardInterrupt:
+        raise Interrupted(f"{work.so_far}: too little for a number") from None
     reached = math.log(found.high / found.probability)
     if reached > precision:
         warn(
@@ -102,6 +107,37 @@ def rare(
         print_json(found.record() | {"exact": exact, "verdict": verdict})
     else:
         _show(found, exact, verdict)
+
+
+class _Work:
+    """How far the work is: shown while it goes on, and said when it is interrupted."""
+
+    def __init__(self, name: str, quiet: bool, bars: ExitStack) -> None:
+        self._name = name
+        self._quiet = quiet
+        self._bars = bars
+        self._part = ""
+        self.so_far = "nothing was seen yet"
+        self._show("pilot")
+
+    def climbed(self, levels: int, in_all: int, events: int) -> None:
+        """The pilot has climbed to so many levels; how long it takes nobody knows."""
+        reached = f"level {levels} of {in_all}"
+        self.so_far = f"the pilot has climbed to {reached}, in {events:.2g} events"
+        self._show(f"pilot at {reached}")
+
+    def followed(self, done: int, in_all: int) -> None:
+        """So many replications are done."""
+        self.so_far = f"{done} of {counted(in_all, 'replication')} are done"
+        self._show("splitting")(done, in_all)
+
+    def _show(self, part: str) -> Callable[[int, int], None]:
+        if part != self._part:
+            self._part = part
+            self._bars.close()
+            bar = progress_bar(f"{self._name}: {part}", self._quiet)
+            self._update = self._bars.enter_context(bar)
+        return self._update
 
 
 def _allowed(found: RareLosses) -> float:

@@ -11,6 +11,7 @@ blocks of drawn times are not among it: a path that is taken back draws what no 
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,11 +99,13 @@ class SplitReplication(Replication):
         self._world, self._memory = _in_one_block(self._world)
         self._paths = new_paths(thresholds, copies, len(self._memory))
 
-    def follow(self) -> Paths:
-        """Follow all paths from time 0 to the horizon."""
+    def follow(self, most: float = math.inf) -> Paths:
+        """Follow all paths from time 0 to the horizon, or some until there were so many events."""
         self._refill()
         streams = self._change, self._query, self._delivery, self._service
         while not advance_paths(self._world, self._memory, self._paths, *streams):
+            if self._paths.state.events > most:
+                break
             self._refill()
         return self._paths
 

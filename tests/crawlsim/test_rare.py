@@ -45,6 +45,29 @@ def test_a_formula_that_is_wrong_is_seen(crawlsim: Any, monkeypatch: pytest.Monk
     assert "disagrees" in crawlsim("rare", "one-robot")[1]
 
 
+@pytest.mark.parametrize(
+    ("reached", "said"),
+    [
+        ([], "nothing was seen yet"),
+        ([("pilot", (16, 41, 37_000_000))], "the pilot has climbed to level 16 of 41, in 3.7e+07"),
+        ([("pilot", (3, 4, 9)), ("progress", (7, 100))], "7 of 100 replications are done"),
+    ],
+)
+def test_an_interrupt_says_how_far_it_came(
+    crawlsim: Any, monkeypatch: pytest.MonkeyPatch, reached: Any, said: str
+) -> None:
+    def interrupted(_: Any, **given: Any) -> None:
+        for name, numbers in reached:
+            given[name](*numbers)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sim.splitting.rare_losses", interrupted)
+    code, shown, err = crawlsim("rare", "one-robot")
+    assert (code, shown) == (130, "")
+    assert f"interrupted; {said}" in err
+    assert err.strip().endswith("too little for a number")
+
+
 def test_without_a_formula_it_says_so(crawlsim: Any) -> None:
     robots = "robots={available=2, access_time={lognormal={mean=2.0, sd=1.0}}}"
     both = ("--set", robots, "--set", "activation.static=2")

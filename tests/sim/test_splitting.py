@@ -89,6 +89,21 @@ def test_progress_is_that_of_each_replication() -> None:
     assert all(done <= in_all for done, in_all in seen)
 
 
+def test_a_pilot_that_does_not_climb_is_given_up_and_says_how_far_it_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[tuple[int, int, int]] = []
+    monkeypatch.setattr(splitting, "_MOST_EVENTS", 300_000)
+    with pytest.raises(ScenarioError, match=r"the pilot climbed to \d+ of 61 levels") as refusal:
+        rare_losses(one_robot(60), seed=1, pilot=lambda *at: told.append(at))
+    assert refusal.value.key == "buffer.waiting_places"
+    assert all(levels == 61 for _, levels, _ in told)
+    highest, _, events = zip(*told, strict=True)
+    assert list(highest) == sorted(highest)
+    assert highest[-1] > highest[0] > 0
+    assert events[-2] <= 300_000 < events[-1] < 300_000 + 2**18 + 1
+
+
 def test_a_horizon_in_which_nothing_is_delivered_is_named() -> None:
     with pytest.raises(ScenarioError, match="a page delivered"):
         rare_losses(one_robot(5, load=1e-6), seed=1)
