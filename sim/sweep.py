@@ -21,6 +21,7 @@ _LARGEST = 10_000
 _NUMBER = r"([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"
 _RANGE = re.compile(rf"{_NUMBER}\.\.{_NUMBER}(?:\.\.{_NUMBER})?", re.ASCII)
 _BEGINS_A_RANGE = re.compile(r"[+-]?\d[\d.eE+-]*?\.\.", re.ASCII)
+_RANGE_IN_A_LIST = re.compile(r"\[[^\"']*\.\.[^\"']*")
 _FEW_SUBJECTS = 6
 _WHOLE = (None, "all")
 
@@ -135,6 +136,9 @@ def _range_or_value(text: str, option: str, asked_by: str) -> list[str]:
     ScenarioError
         If it begins like a range and is none, or has more numbers than a sweep may have cells.
     """
+    if _RANGE_IN_A_LIST.fullmatch(text):
+        allowed = f"{text}: only numbers have ranges; write each list: KEY=[0,1],[1,0]"
+        raise ScenarioError(asked_by, option, allowed)
     if not _BEGINS_A_RANGE.match(text):
         return [text]
     match = _RANGE.fullmatch(text)

@@ -631,11 +631,35 @@ def summary_lines(
     compared = {row.measure for row in rows}
     simulated = dict.fromkeys(block.measure for block in results.rows.blocks)
     others = [measure for measure in simulated if measure not in compared]
-    if rows and others:
-        yield f"not predicted: {', '.join(others)} (see `run`)"
+    by_class = _not_predicted_by_class(scenario, rows, results)
+    missing = [", ".join(others)] * bool(others)
+    missing += [f"of each class {', '.join(by_class)}"] * bool(by_class)
+    if rows and missing:
+        yield f"not predicted: {'; '.join(missing)} (see `run`)"
     sources = [row.source for row in rows if row.predicted == row.predicted]
     if sources:
         yield f"predicted by {cited(sources)}"
+
+
+def _not_predicted_by_class(
+    scenario: Scenario, rows: Sequence[Comparison], results: Results
+) -> list[str]:
+    """Measures that are predicted of all pages, and of a class of them only simulated."""
+    queue = scenario.model.queue
+    if queue is None or queue.classes is None:
+        return []
+    compared = {(row.measure, row.subject) for row in rows}
+    measures = {row.measure for row in rows} - {"level_probability", *PAGE_MEASURES}
+    classes = tuple(str(group) for group in range(queue.classes.count))
+    return [
+        block.measure
+        for block in results.rows.blocks
+        if block.measure in measures
+        and any(
+            str(subject).split()[-1] in classes and (block.measure, subject) not in compared
+            for subject in block.subjects
+        )
+    ]
 
 
 def _remedies(rows: Sequence[Comparison], replications: int) -> Iterator[str]:

@@ -198,6 +198,15 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:z.1f} %"
 
 
+def _change(before: float, after: float) -> str:
+    """Two shares with as many digits as tell them apart, up to four."""
+    for digits in range(1, 5):
+        one, other = (f"{100 * share:z.{digits}f}" for share in (before, after))
+        if one != other:
+            return f"{one} → {other} %"
+    return f"as now {_percent(before)}"
+
+
 def _expected_table(plan: Schedule, expected: Mapping[str, Share]) -> Table:
     """Stale shares of the plan and of other rules."""
     from crawlsim.logs.plan.schedule import IN_WORDS
@@ -278,10 +287,8 @@ def _backtest_table(plan: Schedule) -> Table:
 
 def _verdict_lines(plan: Schedule, simulation: SimulatedPlan | None) -> Iterator[str]:
     if plan.expected is not None and plan.with_more is not None:
-        from crawlsim.logs.plan.schedule import MORE_BUDGET
-
-        now = _percent(plan.expected["plan"].mean).removesuffix(" %")
         from crawlsim.logs.plan.quantities import in_words
+        from crawlsim.logs.plan.schedule import MORE_BUDGET
 
         if plan.asked.objective != "freshness":
             delay = plan.cost("delay")
@@ -291,7 +298,8 @@ def _verdict_lines(plan: Schedule, simulation: SimulatedPlan | None) -> Iterator
             visits = f"{plan.spent * 86400:.6g}"
             fetched = map(plan.asked.in_words, (plan.bytes().low, plan.bytes().high))
             yield f"{visits} visits a day, expected to fetch {' to '.join(fetched)} (95 %)."
-        yield f"{100 * MORE_BUDGET:.0f} % more budget: {now} → {_percent(plan.with_more)} stale."
+        shares = _change(plan.expected["plan"].mean, plan.with_more)
+        yield f"{100 * MORE_BUDGET:.0f} % more budget: {shares} stale."
     share = f"{_percent(plan.even_share)} of the budget is spread evenly"
     if plan.by_signals is not None:
         share = (

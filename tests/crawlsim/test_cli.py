@@ -478,6 +478,24 @@ def test_library_scenarios_judge_known_measures_and_have_a_source() -> None:
         assert set(scenario.judged) <= set(MEASURES)
 
 
+@pytest.mark.parametrize(
+    ("places", "left"),
+    [
+        ("8", None),
+        ("500", "of each class loss_probability, obsolescence_probability, sojourn_time"),
+    ],
+)
+def test_what_is_not_predicted_of_each_class_is_named(
+    crawlsim: Any, places: str, left: str | None
+) -> None:
+    """Of five hundred places the chain of all pages is solved, and that of one among them not."""
+    changes = ("run.horizon=60", "run.warmup=0", f"buffer.waiting_places={places}")
+    given = [word for change in (*changes, "run.replications=20") for word in ("--set", change)]
+    _, shown, _ = crawlsim("check", "news-before-documents", "--engine", "simpy", *given)
+    assert (left is None) == ("of each class" not in shown)
+    assert f"; {left} (see `run`)" in shown or left is None
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("jobs", ["1", "2", "3"])
 def test_an_interrupt_leaves_nothing_behind(scenario_file: str, tmp_path: Path, jobs: str) -> None:

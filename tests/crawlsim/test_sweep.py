@@ -121,6 +121,8 @@ def test_a_sweep_is_the_same_for_any_number_of_jobs(
         (["--vary", "buffer.waiting_places=1,x"], "buffer.waiting_places"),
         (["--vary", "run.seed=1", "--vary", "run.seed=2"], "varied twice"),
         (["--vary", "run.seed=1,2,1"], "1 appears twice"),
+        (["--vary", "pages.priority=[0,1]..[1,0]"], "only numbers have ranges"),
+        (["--vary", "pages.priority=[0..1,1]"], "write each list"),
         ([], "--vary"),
         (["one-robot", "--vary", "run.seed=1"], "single scenario"),
     ],

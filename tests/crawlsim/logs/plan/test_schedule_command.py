@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from simulated_logs import bursty_site
 
+from crawlsim.cli.schedule import _change
 from crawlsim.logs.plan.writing import HEADER
 from scenarios import load
 
@@ -296,3 +297,15 @@ def test_pages_of_a_pattern_keep_their_own_limits(form: str, log: str, crawlsim:
         assert (code, said in err) == (2, True), err
     code, _, err = crawlsim(*words[:4], "--out", "p", "--rule-for", "*=1d:2d", "--tiers", "1d")
     assert (code, "does not go with --rule-for" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (0.165, 0.144, "16.5 → 14.4 %"),
+        (0.00104, 0.00096, "0.104 → 0.096 %"),
+        (0.0, 0.0, "as now 0.0 %"),
+    ],
+)
+def test_two_shares_are_told_apart(before: float, after: float, said: str) -> None:
+    assert _change(before, after) == said
