@@ -12,6 +12,7 @@ _APPROXIMATE = "docs/theory/buffer-approximations.md#"
 _ORDERS = "docs/theory/orders.md#"
 _DERIVED = "docs/derivations.md#"
 _PROBES = "docs/optimal-probes.md#"
+_UNSEEN = f"{_FRESH}how-long-a-change-stays-unseen"
 _CHANGING = "docs/theory/changing-systems.md#"
 
 _PLACES = {
@@ -157,8 +158,8 @@ _PLACES = {
         "closed network, quantiles": "docs/theory/frontier.md#quantiles-of-the-wait",
         "other access times": "docs/theory/frontier.md#other-access-times",
         "catching up": "docs/theory/frontier.md#catching-up",
-        "time to refresh": "docs/theory/freshness.md#how-long-a-change-stays-unseen",
-        "time to refresh, pages that fall due": "docs/theory/freshness.md#how-long-a-change-stays-unseen",
+        "time to refresh": _UNSEEN,
+        "time to refresh, pages that fall due": _UNSEEN,
     },
     "signals": {
         "any policy that hears": "docs/theory/signals.md#no-policy-does-better",

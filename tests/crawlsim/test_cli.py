@@ -359,7 +359,7 @@ def test_formulas_are_found_by_their_names(
 
 
 def test_a_question_singles_out_what_gives_the_number(crawlsim: Any) -> None:
-    """Neither levels nor what becomes obsolete; of a formula of many numbers the row that has it."""
+    """Neither levels nor what becomes obsolete; of a formula of many numbers its row."""
     rows = strict(crawlsim("formulas", "MAP/PH/1/K", "loss", "--json")[1])
     assert [row["number"] for row in rows] == ["section 2, waiting places", "Theorem 2"]
     assert rows[1]["proof"] == "docs/theory/indexing-queue.md#rates-and-shares"
