@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic.index import conditions, page_conditions
+from analytic.index.accesses import accesses_at_full_length
 from analytic.index.formula import Formula, Values, dependent, is_covered, premise, reason_against
 from analytic.indexing_queue.batches import (
     BATCHES,
@@ -570,7 +571,7 @@ def unchanged_rate(accesses: float, share: float, share_of_time: float = 1.0) ->
 
 def _unchanged_rate(scenario: Scenario) -> Values:
     failing = present(conditions.fleet_of(scenario).failing)
-    accesses = page_conditions.accesses_at_full_length(scenario)
+    accesses = accesses_at_full_length(scenario)
     yield (
         "unchanged_rate",
         None,

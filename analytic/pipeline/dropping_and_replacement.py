@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from analytic.index.accesses import accessed_pages
 from analytic.index.conditions import buffer_of, discipline_of, fleet_of
 from analytic.index.formula import Values, dependent
-from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain
 from analytic.indexing_queue.chain import (
     UNLIMITED_PATIENCE,
