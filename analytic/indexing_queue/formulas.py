@@ -213,7 +213,7 @@ def stays_of(scenario: Scenario) -> Stays | None:
     longest = (1.0 - float(empty.sum())) / flow if flow > 0 else math.inf
     if timer is not None and (obsolescence := exponential_rate(timer)):
         longest = min(longest, 1.0 / obsolescence)
-    if conditions.discipline_of(scenario).pushes_out and rates["lost"] > 0:
+    if conditions.discipline_of(scenario).pushes_out_oldest and rates["lost"] > 0:
         longest = min(longest, buffer.waiting_places / rates["lost"])
     served = rates["served"] / rates["delivered"] if rates["delivered"] else 0.0
     return Stays(longest, served)

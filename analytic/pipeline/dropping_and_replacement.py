@@ -218,7 +218,7 @@ class _Walk:
             return tuple(label if each in older else each for each in waiting)
         if len(waiting) + 1 < self.chain.top:
             return (*waiting, label)
-        return (*waiting[1:], label) if self.discipline.pushes_out and waiting else waiting
+        return (*waiting[1:], label) if self.discipline.pushes_out_oldest and waiting else waiting
 
     def _changes(self, state: LabelledState) -> Iterator[Move]:
         """The page followed changes, or others that wait do."""
