@@ -7,6 +7,7 @@ from typing import Any
 from analytic import FORMULAS, STATEMENTS, Formula, Statement
 from analytic.index.names import NAMES, Name
 from analytic.index.predictions import all_formulas
+from analytic.index.proofs import PROOFS
 from crawlsim.logs.fit.statements import ESTIMATES
 
 INDEX: tuple[Formula | Statement, ...] = (*FORMULAS, *STATEMENTS, *ESTIMATES)
@@ -20,17 +21,18 @@ def records() -> list[dict[str, Any]]:
 
 
 def _record(each: Formula | Statement) -> dict[str, Any]:
-    called = NAMES.get(each.source) or Name(each.source, (), (), len(NAMES))
+    called = NAMES.get(each.source) or Name(each.source, (), {}, len(NAMES))
     return {
         "name": called.name,
         "paper": each.paper,
         "number": each.number,
         "quantity": each.quantity,
         "kendall": called.kendall,
-        "questions": called.questions,
+        "questions": called.answers(each.quantity),
         "latex": each.latex,
         "symbols": each.symbols,
         "function": f"{each.function.__module__}.{each.function.__name__}",
+        "proof": PROOFS.get(each.source),
         "kind": each.kind,
         "origin": each.origin,
         "conditions": [(c.__doc__ or "").split("\n")[0] for c in each.conditions],

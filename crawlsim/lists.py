@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import import_module, resources
+from itertools import compress
 from typing import Any
 
 from analytic.index.bibliography import REFERENCES
@@ -107,14 +108,15 @@ def _ledger() -> Any:
 
 
 def formulas(words: str = "") -> list[dict[str, Any]]:
-    """Formulas: name, quantity, source, function, kind, origin, conditions, LaTeX of each.
+    """Formulas: name, quantity, source, function, proof, kind, origin, conditions, LaTeX of each.
 
     Parameters
     ----------
     words : str
-        A paper (talim2001), a queue in Kendall's notation (M/M/1/K), a question (loss, waiting,
-        freshness, robots, orders, probes, fitting), words of a name (Erlang B), or what other books
-        call it (reneging); none: all formulas.
+        A paper (talim2001), a queue in Kendall's notation (M/M/1/K), a question (loss, levels,
+        throughput, waiting, freshness, robots, orders, probes, fitting), words of a name (Erlang
+        B), what other books call it (reneging), or several of these (M/M/1/K loss); none: all
+        formulas.
 
     Raises
     ------
@@ -149,23 +151,39 @@ def source_of(row: Mapping[str, Any]) -> str:
 def _about(index: Sequence[dict[str, Any]], sought: str) -> list[dict[str, Any]]:
     """The formulas of a paper, a queue or a question; else those of which the words are said.
 
-    The words as they stand, or where they stand nowhere so, each the beginning of a word.
+    The words as they stand; or, where they stand nowhere so, all but one of them of the formulas of
+    that one, a paper, a queue or a question; or each the beginning of a word.
     """
     instead = {word.lower(): each.get("formulas", word) for word, each in SYNONYMS.items()}
     sought = _in_letters(instead.get(sought.lower(), sought).lower())
-    keys = [[each["paper"], *each["kendall"], *each["questions"]] for each in index]
     texts = [
         " ".join([citation_of(source_of(each)), each["name"], each["quantity"], each["kind"]])
         for each in index
     ]
     beginnings = [rf"(?<!\w){re.escape(word)}" for word in sought.split()]
     ways = (
-        [sought in map(str.lower, each) for each in keys],
+        [sought in _keys(each) for each in index],
         [re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", each.lower()) for each in texts],
         [all(re.search(each, text.lower()) for each in beginnings) for text in texts],
     )
-    found = ([row for row, fits in zip(index, way, strict=True) if fits] for way in ways)
-    return next(filter(None, found), [])
+    as_they_stand, said, begun = (list(compress(index, way)) for way in ways)
+    return as_they_stand or said or _about_both(index, sought) or begun
+
+
+def _about_both(index: Sequence[dict[str, Any]], sought: str) -> list[dict[str, Any]]:
+    """The formulas of a paper, a queue or a question of which the other words are said."""
+    words = sought.split()
+    for place, word in enumerate(words if len(words) > 1 else ()):
+        of_one = [each for each in index if _in_letters(word) in _keys(each)]
+        rest = words[:place] + words[place + 1 :]
+        if found := _about(of_one, " ".join(rest)):
+            return found
+    return []
+
+
+def _keys(row: Mapping[str, Any]) -> list[str]:
+    """What a formula is found by: its paper, the queues that it covers, its questions."""
+    return [each.lower() for each in (row["paper"], *row["kendall"], *row["questions"])]
 
 
 def _in_letters(queue: str) -> str:

@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from analytic import predict, resolve
-from analytic.index.page_conditions import law_between_accesses
+from analytic.index.accesses import law_between_accesses
 from analytic.machinery.transforms import log_transform
 from analytic.page_refresh import schedule_bound, sequence_obsolescence
 from crawlsim.report.drawing import dress, legend_above

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 import sim
 from analytic import predict, resolve
-from analytic.index.page_conditions import law_between_accesses
+from analytic.index.accesses import law_between_accesses
 from analytic.page_refresh import schedule_bound
 from crawlsim.report.drawing import dress
 from scenarios import Scenario, scenario_from

@@ -1,6 +1,9 @@
 """Interrupts wait where none may be raised.
 
-That is while compiled code takes its arguments apart, and while pydantic serialises.
+That is while compiled code takes its arguments apart, and while pydantic serialises. It stands in
+`scenarios`, since the scenario is what pydantic serialises, and both `scenarios` and `sim` call it;
+what an interrupt ends with, its message and exit code 130, is in `crawlsim/cli/program.py`
+(`_exit_code`).
 """
 
 from __future__ import annotations

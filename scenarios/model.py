@@ -71,9 +71,11 @@ Patience: TypeAlias = Never | OnChange | Distribution
 class ServiceOrder(Enum):
     """Which waiting page is served next, by its word in the file.
 
-    Whoever asks says what each member means to him, and refuses what he does not know: both engines
-    in `next_in_line` of `sim/rules.py`, the formulas in that of `analytic/indexing_queue/chain.py`
-    and in `analytic/index/conditions.py`. CONTRIBUTING.md says how a member is added.
+    Whoever asks says what each member means to him, and refuses what he does not know. The engines
+    refuse it in `sim/engine_inputs.py` (`_code_of`, by the table `_ORDER`), before they start;
+    `next_in_line` of `sim/rules.py` then says what it means. The formulas refuse it in
+    `analytic/index/conditions.py` (`_other_order`); what it means to them is in `next_in_line` of
+    `analytic/indexing_queue/chain.py`. CONTRIBUTING.md says how a member is added.
     """
 
     OLDEST_FIRST = "fifo"
@@ -95,7 +97,7 @@ class QueueDiscipline:
     Attributes
     ----------
     order : ServiceOrder
-    pushes_out : bool
+    pushes_out_oldest : bool
         A page that finds the buffer full pushes out the oldest waiting page, else it is lost.
     pushes_out_lowest : bool
         It pushes out the newest one of the lowest class that waits, if that is lower than its own.
@@ -106,7 +108,7 @@ class QueueDiscipline:
     """
 
     order: ServiceOrder = ServiceOrder.OLDEST_FIRST
-    pushes_out: bool = False
+    pushes_out_oldest: bool = False
     pushes_out_lowest: bool = False
     replaces: bool = False
     drops_changed: bool = False
@@ -114,7 +116,7 @@ class QueueDiscipline:
     @property
     def is_ordered(self) -> bool:
         """First come first served, and whoever waits is not pushed out."""
-        return self.order is ServiceOrder.OLDEST_FIRST and not self.pushes_out
+        return self.order is ServiceOrder.OLDEST_FIRST and not self.pushes_out_oldest
 
 
 @dataclass(frozen=True)
@@ -743,7 +745,7 @@ def _queue(buffer: Buffer, classes: PageClasses | None) -> Queue:
     patience = _KINDS[given] if isinstance(given, str) else given
     discipline = QueueDiscipline(
         order=ServiceOrder(buffer.discipline),
-        pushes_out=buffer.when_full == "push-out",
+        pushes_out_oldest=buffer.when_full == "push-out",
         pushes_out_lowest=buffer.when_full == "push-out-lowest",
         replaces=buffer.replace_older_copy,
         drops_changed=isinstance(patience, OnChange),

@@ -217,7 +217,7 @@ class Buffer:
             return next(iter(self._waiting))
         if self._waiting and self._fixed.push_out_last:
             last = next(reversed(self._waiting))
-            return last if rules.pushes_out(group, self._waiting[last][3]) else None
+            return last if rules.pushes_out_by_class(group, self._waiting[last][3]) else None
         return None
 
     def _class_of(self, load: Load) -> int:

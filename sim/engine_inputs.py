@@ -340,7 +340,7 @@ def buffer_flags(queue: Queue) -> dict[str, Any]:
         "capacity": queue.capacity,
         "admission": _ADMISSION[queue.admission],
         "order": _code_of(queue.discipline.order, "buffer.discipline", _ORDER),
-        "push_out": queue.discipline.pushes_out,
+        "push_out": queue.discipline.pushes_out_oldest,
         "push_out_last": queue.discipline.pushes_out_lowest,
         "replace": queue.discipline.replaces,
         "page_change": queue.discipline.drops_changed,
@@ -372,7 +372,7 @@ def fates_that_occur(queue: Queue) -> int:
     """So many of the first fates of `sim.rules` may a page meet that entered."""
     if queue.discipline.replaces:
         return rules.REPLACED + 1
-    if queue.discipline.pushes_out or queue.discipline.pushes_out_lowest:
+    if queue.discipline.pushes_out_oldest or queue.discipline.pushes_out_lowest:
         return rules.PUSHED_OUT + 1
     return (rules.SERVED if isinstance(queue.patience, Never) else rules.OBSOLETE) + 1
 

@@ -121,16 +121,13 @@ def admitted(pages: int, level: int, capacity: int, admission: int) -> int:
 def next_in_line(order: int, first: int, last: int) -> int:
     """The page that is served next, of the first and the last one of the line.
 
-    Pages stand in line as they entered, and `BY_CLASS` all of a class before those of the next.
+    Pages stand in line as they entered, and `BY_CLASS` all of a class before those of the next. No
+    other order comes here: `_code_of` in `sim/engine_inputs.py` refuses it.
     """
-    if order in (OLDEST_FIRST, BY_CLASS):
-        return first
-    if order == NEWEST_FIRST:
-        return last
-    raise ValueError("unknown order of service")
+    return last if order == NEWEST_FIRST else first
 
 
-def pushes_out(group: int, last: int) -> bool:
+def pushes_out_by_class(group: int, last: int) -> bool:
     """Whether a page of a class takes the place of the last one of the line, by the class of that.
 
     docs/theory/indexing-queue.md, "Priorities".

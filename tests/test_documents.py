@@ -224,6 +224,56 @@ def test_files_that_documents_name_exist(path: Path) -> None:
         assert (ROOT / name).exists() or (path.parent / name).exists(), name
 
 
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+FILE = r"`({0}[\w./-]+\.(?:csv|js|json|md|py|toml))`(?: \(([^)]*)\))?"
+PACKAGE = "(?:analytic|crawlsim|docs|experiments|papers|scenarios|sim|tests)/"
+
+
+def named_files(text: str) -> Iterator[tuple[Path, list[str]]]:
+    """Files that the tables and the sentences name, each with what is named in brackets behind it.
+
+    In a table that says where things are, a path is relative to the folder that heads its column.
+    """
+    heads: list[str] = []
+    for line in re.sub(r"\n +", " ", text).splitlines():
+        cells = line.split("|")
+        if line.startswith("| where is |"):
+            heads = [re.sub(r"[^/]*`([\w/]+/)`.*|.*", r"\1", cell) for cell in cells]
+        elif line.startswith("|") and heads:
+            for folder, cell in zip(heads, cells, strict=True):
+                for name, words in re.findall(FILE.format(""), cell):
+                    beside = ROOT / folder / name
+                    yield beside if beside.exists() else ROOT / name, re.findall(r"`(\w+)`", words)
+        else:
+            heads = []
+            for name, words in re.findall(FILE.format(PACKAGE), line):
+                if not re.search(r"NAME|gompertz", name):
+                    yield ROOT / name, re.findall(r"`(\w+)`", words)
+
+
+def missing_from(file: Path, words: list[str]) -> list[str]:
+    """What is not there: the file itself, or what it does not define."""
+    if not file.exists():
+        return [file.name]
+    defined = r"^ *(?:(?:async |export )*(?:def|class|function) {0}\b|{0}(?:: [^=\n]+)?(?: =|$))"
+    text = file.read_text()
+    return [word for word in words if not re.search(defined.format(word), text, re.MULTILINE)]
+
+
+def test_what_contributing_names_is_there() -> None:
+    named = list(named_files(CONTRIBUTING))
+    assert sum(len(words) for _, words in named) > 150
+    assert [(file.name, gone) for file, words in named if (gone := missing_from(file, words))] == []
+
+
+def test_what_contributing_names_wrongly_would_be_found() -> None:
+    table = "| where is | in `sim/` |\n|---|---|\n| a | `rules.py` (`admitted`, `no_rule`) |"
+    ((file, words),) = named_files(table)
+    assert (file, words) == (ROOT / "sim/rules.py", ["admitted", "no_rule"])
+    assert missing_from(file, words) == ["no_rule"]
+    assert missing_from(ROOT / "sim/no_rules.py", []) == ["no_rules.py"]
+
+
 FOLDERS = ("analytic", "benchmarks", "docs", "notebooks", "scenarios", "sim", "tests")
 SUFFIXES = {".py", ".md", ".toml", ".ipynb", ".html", ".css", ".js", ".txt"}
 NOT_IN_THE_REPOSITORY = re.compile(

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from analytic.frontier.formulas import STEADY
+from analytic.index.accesses import access_law, accessed_pages, time_per_access
 from analytic.index.conditions import never_resting
 from analytic.index.formula import Kind
 from analytic.index.optimum import NoOptimumError, Optimum
-from analytic.index.page_conditions import access_law, accessed_pages, time_per_access
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.transforms import mean_time
 from analytic.page_refresh import (

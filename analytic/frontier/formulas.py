@@ -26,6 +26,7 @@ from analytic.frontier.closed_network import (
     with_other_accesses,
 )
 from analytic.index import page_conditions
+from analytic.index.accesses import access_law, accessed_pages, time_per_access
 from analytic.index.conditions import every_access_delivers, hearing_nothing, no_host_spacing
 from analytic.index.formula import (
     Formula,
@@ -35,7 +36,6 @@ from analytic.index.formula import (
     reason_against,
     shorter_accesses_too,
 )
-from analytic.index.page_conditions import access_law, accessed_pages
 from analytic.index.page_rows import changes_found, page_rows, quantile_rows
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.phase_type import exponential_rate
@@ -549,7 +549,7 @@ def expected_cycles(scenario: Scenario, intervals: Array) -> Array:
     intervals : ndarray, shape (pages,)
         From a delivery until the page is due again, in the mean.
     """
-    time = page_conditions.time_per_access(scenario)
+    time = time_per_access(scenario)
     robots = most_active(scenario)
     cycles = intervals + time * robots
     due = cycles[np.isfinite(cycles)]

@@ -369,7 +369,7 @@ def served_by_class(scenario: Scenario) -> str | None:
 def nothing_pushed_out(scenario: Scenario) -> str | None:
     """A full buffer loses the new page."""
     discipline = discipline_of(scenario)
-    pushes_out = discipline.pushes_out or discipline.pushes_out_lowest
+    pushes_out = discipline.pushes_out_oldest or discipline.pushes_out_lowest
     return "a full buffer pushes out" if pushes_out else None
 
 
@@ -517,7 +517,7 @@ def memoryless_or_ordered(scenario: Scenario) -> str | None:
     memory = "with timers that are not exponential"
     return all_of(
         f"{other} {memory}" if (other := _other_order(scenario)) else None,
-        f"push-out {memory}" if discipline.pushes_out else None,
+        f"push-out {memory}" if discipline.pushes_out_oldest else None,
     )
 
 

@@ -27,16 +27,20 @@ class Name(NamedTuple):
         As a textbook calls it, with Kendall's symbol where there is one.
     kendall : tuple of str
         The queues that it covers.
-    questions : tuple of str
-        Keys of `QUESTIONS`.
+    questions : mapping
+        Keys of `QUESTIONS`, and the beginnings of the quantities that answer each.
     place : int
         The most special formulas come first.
     """
 
     name: str
     kendall: tuple[str, ...]
-    questions: tuple[str, ...]
+    questions: Mapping[str, tuple[str, ...]]
     place: int
+
+    def answers(self, quantity: str) -> list[str]:
+        """The questions that a formula of this source answers, by the quantity that it gives."""
+        return [key for key, begins in self.questions.items() if quantity.startswith(begins)]
 
 
 def names_of(families: Iterable[Mapping[str, Any]], first: int = 0) -> dict[str, Name]:
@@ -45,17 +49,19 @@ def names_of(families: Iterable[Mapping[str, Any]], first: int = 0) -> dict[str,
     Parameters
     ----------
     families : iterable of mapping
-        As in `names.toml`: a name, the queues that it covers, and by question the sources.
+        As in `names.toml`: a name, the queues that it covers, and by question the sources, of some
+        with the beginning of the quantity.
     first : int
         The place of the first.
     """
     found: dict[str, Name] = {}
     for place, family in enumerate(families, first):
         for question in QUESTIONS:
-            for source in family.get(question, ()):
-                asked = found[source].questions if source in found else ()
+            for source, _, begins in (each.partition(": ") for each in family.get(question, ())):
+                asked = dict(found[source].questions) if source in found else {}
+                asked[question] = (*asked.get(question, ()), begins)
                 kendall = tuple(family.get("kendall", ()))
-                found[source] = Name(family["name"], kendall, (*asked, question), place)
+                found[source] = Name(family["name"], kendall, asked, place)
     return found
 
 
@@ -69,7 +75,7 @@ _OURS = frozenset(NAMES)
 def citation_of(source: str) -> str:
     """A source as people cite it: "talim2001 (9)" is "Talim 2001, eq. 9".
 
-    Results of this project are its derivations, whose places `docs/generator/proofs.py` knows.
+    Results of this project are its derivations, whose places `PROOFS` has (`proofs.py`).
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic.index import conditions, page_conditions
+from analytic.index.accesses import accesses_at_full_length
 from analytic.index.formula import Formula, Values, dependent, is_covered, premise, reason_against
 from analytic.indexing_queue.batches import (
     BATCHES,
@@ -212,7 +213,7 @@ def stays_of(scenario: Scenario) -> Stays | None:
     longest = (1.0 - float(empty.sum())) / flow if flow > 0 else math.inf
     if timer is not None and (obsolescence := exponential_rate(timer)):
         longest = min(longest, 1.0 / obsolescence)
-    if conditions.discipline_of(scenario).pushes_out and rates["lost"] > 0:
+    if conditions.discipline_of(scenario).pushes_out_oldest and rates["lost"] > 0:
         longest = min(longest, buffer.waiting_places / rates["lost"])
     served = rates["served"] / rates["delivered"] if rates["delivered"] else 0.0
     return Stays(longest, served)
@@ -570,7 +571,7 @@ def unchanged_rate(accesses: float, share: float, share_of_time: float = 1.0) ->
 
 def _unchanged_rate(scenario: Scenario) -> Values:
     failing = present(conditions.fleet_of(scenario).failing)
-    accesses = page_conditions.accesses_at_full_length(scenario)
+    accesses = accesses_at_full_length(scenario)
     yield (
         "unchanged_rate",
         None,

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy
 
-from analytic.index import conditions, page_conditions
+from analytic.index import conditions
+from analytic.index.accesses import law_and_failure, time_per_access
 from analytic.index.conditions import buffer_of
 from analytic.index.formula import Values, dependent
 from analytic.indexing_queue.chain import (
@@ -316,7 +317,7 @@ def accesses_fit(scenario: Scenario) -> str | None:
 def queue_of_one_robot(scenario: Scenario) -> DeliveredQueue:
     """The queue of a scenario with one robot, between its accesses."""
     service, patience = service_and_patience(scenario)
-    access, failure = page_conditions.law_and_failure(scenario)
+    access, failure = law_and_failure(scenario)
     active = robots_at(scenario)
     capacity = buffer_of(scenario).capacity
     return delivered_queue(service, capacity, access, patience, active, failure)
@@ -355,14 +356,14 @@ def _servers_of(scenario: Scenario) -> _Servers:
         "partial",
     )
     chain = ServersChain(deliveries, buffer.servers, conditions.timer_rate(scenario))
-    access, failure = page_conditions.law_and_failure(scenario)
+    access, failure = law_and_failure(scenario)
     return _Servers(chain, *servers_at_accesses(chain, access, failure))
 
 
 def rows_of_servers_at_accesses(scenario: Scenario) -> Values:
     """Every measure of several servers that one robot feeds."""
     ordered = conditions.first_come_first_served(scenario) is None
-    pace = 1.0 / page_conditions.time_per_access(scenario)
+    pace = 1.0 / time_per_access(scenario)
     return measures_at_accesses(*_servers_of(scenario), pace, scenario.prices, ordered=ordered)
 
 

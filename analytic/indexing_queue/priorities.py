@@ -96,7 +96,7 @@ class PriorityQueue:
         Exponential.
     servers, places : int
     admission : {"partial", "reject", "complete"}
-    pushes_out : bool
+    pushes_out_lowest : bool
         A page that finds no room pushes out the newest one of the last class that waits, if that is
         behind its own.
     obsolescence : float
@@ -111,7 +111,7 @@ class PriorityQueue:
     servers: int
     places: int
     admission: str
-    pushes_out: bool
+    pushes_out_lowest: bool
     obsolescence: float
     shares: tuple[float, ...]
 
@@ -181,7 +181,7 @@ class _Cut:
         waits = level >= self.queue.servers
         if enters:
             return Line(before + goes_before * waits, level + 1, phase)
-        if not (goes_before and self.queue.pushes_out):
+        if not (goes_before and self.queue.pushes_out_lowest):
             return line
         if self.queue.waiting(level) > before + self.page:
             return Line(before + 1, level, phase)
@@ -281,7 +281,7 @@ def _class_results(queue: PriorityQueue, group: int) -> ClassResults:
         waiting = queue.waiting(line.level)
         if each.enters and line.level < queue.servers:
             at_once += flow
-        elif each.enters or (queue.pushes_out and line.before < waiting):
+        elif each.enters or (queue.pushes_out_lowest and line.before < waiting):
             entered = line._replace(level=line.level + each.enters)
             for then, chance in own.joined(entered, each.others, each.entering).items():
                 if then is None:
@@ -329,7 +329,7 @@ def priority_queue_of(scenario: Scenario) -> PriorityQueue:
         servers=queue.servers,
         places=queue.waiting_places,
         admission=queue.admission,
-        pushes_out=queue.discipline.pushes_out_lowest,
+        pushes_out_lowest=queue.discipline.pushes_out_lowest,
         obsolescence=conditions.timer_rate(scenario),
         shares=_shares_of_classes(scenario),
     )

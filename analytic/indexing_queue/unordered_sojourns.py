@@ -44,7 +44,7 @@ pushed out or replaced."""
 def pushed_out(scenario: Scenario) -> Array | None:
     """Rates of the deliveries that push out the oldest waiting page; None where none does."""
     buffer = buffer_of(scenario)
-    if not discipline_of(scenario).pushes_out or not buffer.waiting_places:
+    if not discipline_of(scenario).pushes_out_oldest or not buffer.waiting_places:
         return None
     modes = delivery_modes(fleet_of(scenario), numbers_in_use(scenario))
     if (given := remembering(scenario)) is not None:

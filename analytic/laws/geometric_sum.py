@@ -1,6 +1,7 @@
 """Times from one delivery of a robot to its next one, where some of its accesses bring nothing.
 
-No scenario file has this law; it follows from that of an access.
+No scenario file has this law; it follows from that of an access, and is made in
+`analytic/index/accesses.py` (`law_between_accesses`, `law_and_failure`).
 """
 
 from __future__ import annotations

@@ -12,14 +12,17 @@ from functools import partial
 import numpy as np
 
 from analytic.index import page_conditions as conditions
-from analytic.index.conditions import every_access_delivers, fleet_of
-from analytic.index.formula import Formula, Values, dependent
-from analytic.index.page_conditions import (
+from analytic.index.accesses import (
     AccessedPages,
+    access_law,
     accessed_pages,
+    active_accesses,
     is_planned,
     law_between_accesses,
+    time_per_access,
 )
+from analytic.index.conditions import every_access_delivers, fleet_of
+from analytic.index.formula import Formula, Values, dependent
 from analytic.index.page_rows import (
     changes_found,
     fetch_rows,
@@ -109,7 +112,7 @@ def _one_robot(scenario: Scenario) -> Values:
 def _failing(scenario: Scenario) -> Values:
     """Accesses that fail, of one robot with a list of pages."""
     accessed = accessed_pages(scenario)
-    law = conditions.access_law(scenario)
+    law = access_law(scenario)
     failing = fleet_of(scenario).failing
     assert law is not None
     assert failing is not None
@@ -123,7 +126,7 @@ def _several_robots(scenario: Scenario) -> Values:
     """The same for robots in step, or exponential ones, that share a sequence."""
     accessed = accessed_pages(scenario)
     rates = accessed.change_rates
-    law = conditions.access_law(scenario)
+    law = access_law(scenario)
     assert law is not None
     time = mean_time(law)
     robots = most_active(scenario)
@@ -220,7 +223,7 @@ def _any_random_choice(scenario: Scenario) -> Values:
 
 def _any_schedule_in_time(scenario: Scenario) -> Values:
     accessed = accessed_pages(scenario)
-    time = conditions.time_per_access(scenario)
+    time = time_per_access(scenario)
     hosts, caps = host_limits(accessed, time)
     bound = in_time_bound(accessed.change_rates, accessed.weights, time, hosts, caps)
     yield "weighted_obsolescence", None, bound
@@ -350,7 +353,7 @@ def _rates_at(shares: Array, scenario: Scenario) -> Array:
     """Deliveries of each page per unit time at some shares of the accesses."""
     failure = fleet_of(scenario).failure_probability
     rates = np.zeros(len(shares))
-    for law, robots in conditions.active_accesses(scenario):
+    for law, robots in active_accesses(scenario):
         assert not isinstance(law, Mmpp | Map)
         rates += crawl_rates(shares, law, robots, failure)
     return rates

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic.index import page_conditions as conditions
+from analytic.index.accesses import AccessedPages, accessed_pages, slots_of_long_run
 from analytic.index.formula import Formula
 from analytic.index.optimum import NoOptimumError, Optimum
-from analytic.index.page_conditions import AccessedPages, accessed_pages
 from analytic.machinery.transforms import log_transform, mean_time
 from analytic.page_refresh.formulas import FORMULAS
 from analytic.page_refresh.hosts import host_limits, hosts_never_wait
@@ -165,7 +165,7 @@ def _not_planned(scenario: Scenario) -> str | None:
     reasons = (conditions.planned_policy(scenario), conditions.one_robot(scenario))
     if any(reasons) or scenario.buffer is not None:
         return None
-    slots = conditions.slots_of_long_run(scenario)
+    slots = slots_of_long_run(scenario)
     if slots <= _MOST_PLANNED:
         return None
     return (

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytic.index import page_conditions as conditions
-from analytic.index.page_conditions import MOST_SLOTS, AccessedPages, accessed_pages, is_planned
+from analytic.index.accesses import (
+    MOST_SLOTS,
+    AccessedPages,
+    access_law,
+    accessed_pages,
+    is_planned,
+    slots_of_long_run,
+    time_per_access,
+)
 from analytic.machinery.transforms import shortest
 from scenarios import Scenario
 from scenarios.accessing.policy import Periodic, Planned
@@ -47,13 +55,13 @@ def waits_or_shared(scenario: Scenario) -> str | None:
 
 def slots_of_run(scenario: Scenario) -> tuple[int, int]:
     """About how many accesses lie before the warm-up's end, and before the horizon."""
-    time = conditions.time_per_access(scenario)
+    time = time_per_access(scenario)
     return int(scenario.run.warmup / time), math.ceil(scenario.run.horizon / time)
 
 
 def mean_known(scenario: Scenario) -> str | None:
     """The mean time between accesses is known."""
-    known = np.isfinite(conditions.time_per_access(scenario))
+    known = np.isfinite(time_per_access(scenario))
     return None if known else "the mean time between accesses is not known"
 
 
@@ -66,7 +74,7 @@ def hosts_never_wait(scenario: Scenario) -> str | None:
         return None
     if conditions.one_robot(scenario) is not None:
         return "several robots may wait for a host"
-    law = conditions.access_law(scenario)
+    law = access_law(scenario)
     least = 0.0 if law is None else shortest(law)
     if least >= spacing.max():
         return None
@@ -111,7 +119,7 @@ def planned_slots(scenario: Scenario) -> tuple[int, Indices]:
     """Slots at the beginning of a plan that do not count, and its pages up to its long run."""
     accessed = accessed_pages(scenario)
     assert is_planned(accessed.policy)
-    slots = conditions.slots_of_long_run(scenario)
+    slots = slots_of_long_run(scenario)
     return slots // _BEGINNING, _first_slots(accessed.policy, accessed.pages, slots)
 
 

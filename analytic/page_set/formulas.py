@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from analytic.index.accesses import time_per_access
 from analytic.index.conditions import fleet_of
 from analytic.index.formula import Formula, Values, dependent, is_covered, premise
-from analytic.index.page_conditions import one_robot, time_per_access
+from analytic.index.page_conditions import one_robot
 from analytic.machinery.arrival_process import access_rate
 from analytic.machinery.phase_type import exponential_rate
 from analytic.machinery.refusal import Remembered

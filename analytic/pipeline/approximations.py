@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from analytic.index import conditions, page_conditions
+from analytic.index.accesses import access_law, accessed_pages
 from analytic.index.conditions import buffer_of
 from analytic.index.formula import Condition, Formula, Values, dependent
-from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import chain_of, sojourn_transform
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.levels_and_fates import fate_rates, marginals_of
@@ -342,7 +342,7 @@ def with_phases(scenario: Scenario) -> Scenario:
     """
     changes: dict[str, Any] = {}
     service = conditions.service_law(scenario)
-    access = page_conditions.access_law(scenario)
+    access = access_law(scenario)
     joint = 1
     alike = scenario.robots is not None and scenario.robots.classes is None
     if access is not None and alike and conditions.markovian_accesses(scenario) is not None:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic.index import page_conditions
+from analytic.index.accesses import accessed_pages
 from analytic.index.conditions import discipline_of
 from analytic.index.formula import Formula
 from analytic.index.optimum import NoOptimumError, Optimum
-from analytic.index.page_conditions import accessed_pages
 from analytic.machinery.progress import Progress
 from analytic.page_refresh import (
     FrequencySearch,

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic.index import conditions, page_conditions
+from analytic.index.accesses import accessed_pages
 from analytic.index.conditions import buffer_and_robots, buffer_of
 from analytic.index.formula import is_covered
 from analytic.index.optimum import NoOptimumError, Optimum, require
-from analytic.index.page_conditions import accessed_pages
 from analytic.machinery.arrival_process import delivery_rates
 from analytic.machinery.phase_type import exponential_rate
 from analytic.machinery.progress import Progress

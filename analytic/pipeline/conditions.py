@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytic.index import conditions, page_conditions
+from analytic.index.accesses import accessed_pages, law_between_accesses
 from analytic.index.conditions import buffer_of
 from analytic.index.formula import Condition
-from analytic.index.page_conditions import accessed_pages
 from analytic.machinery.active_robots import robots_at
 from analytic.machinery.phase_type import exponential_rate
 from scenarios import Scenario
@@ -170,7 +170,7 @@ def law_without_buffer(scenario: Scenario) -> Distribution | None:
     Where those times are not independent a constant of the same mean stands for them.
     """
     if times_between_known(scenario):
-        return page_conditions.law_between_accesses(scenario)
+        return law_between_accesses(scenario)
     return page_conditions.pace_of_accesses(scenario)[0]
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from analytic.index import conditions
+from analytic.index.accesses import accessed_pages
 from analytic.index.conditions import buffer_of
 from analytic.index.formula import dependent
 from analytic.index.optimum import NoOptimumError, Optimum
-from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
 from analytic.indexing_queue import control_cost
 from analytic.machinery.refusal import NoAnswerError

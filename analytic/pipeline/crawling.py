@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analytic.index import page_conditions
+from analytic.index.accesses import accessed_pages
 from analytic.index.formula import Formula, Values, dependent, is_covered
-from analytic.index.page_conditions import accessed_pages
 from analytic.index.page_rows import page_rows
 from analytic.indexing_queue import FORMULAS as QUEUE_FORMULAS
 from analytic.pipeline import conditions as own

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from analytic.index.accesses import accessed_pages
 from analytic.index.conditions import buffer_of, discipline_of, fleet_of
 from analytic.index.formula import Values, dependent
-from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain
 from analytic.indexing_queue.chain import (
     UNLIMITED_PATIENCE,
@@ -218,7 +218,7 @@ class _Walk:
             return tuple(label if each in older else each for each in waiting)
         if len(waiting) + 1 < self.chain.top:
             return (*waiting, label)
-        return (*waiting[1:], label) if self.discipline.pushes_out and waiting else waiting
+        return (*waiting[1:], label) if self.discipline.pushes_out_oldest and waiting else waiting
 
     def _changes(self, state: LabelledState) -> Iterator[Move]:
         """The page followed changes, or others that wait do."""

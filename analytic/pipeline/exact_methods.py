@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from analytic.index import conditions, page_conditions, page_rows
+from analytic.index.accesses import accessed_pages
 from analytic.index.formula import (
     Condition,
     Formula,
@@ -18,7 +19,6 @@ from analytic.index.formula import (
     is_covered,
     obstacles,
 )
-from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue.measures import (
     COST_WITHOUT_RESPONSE,
     control_cost,

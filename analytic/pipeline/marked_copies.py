@@ -25,9 +25,8 @@ import numpy as np
 import scipy
 from scipy.sparse import csr_matrix, diags_array, eye_array, kron
 
-from analytic.index import page_conditions
+from analytic.index.accesses import accessed_pages, time_per_access
 from analytic.index.formula import dependent
-from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
 from analytic.indexing_queue.measures import size_of
 from analytic.indexing_queue.one_robot import DeliveredQueue, queue_of_one_robot
@@ -602,7 +601,7 @@ def marks_suffice(scenario: Scenario) -> str | None:
 @Remembered
 def _pages_of_shared(scenario: Scenario) -> _Pages:
     chain = chain_of(scenario)
-    rate = 1.0 / page_conditions.time_per_access(scenario)
+    rate = 1.0 / time_per_access(scenario)
     robots = most_active(scenario)
     cycle = cycle_of(scenario)
     pages = accessed_pages(scenario)

@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from scipy.special import gammaln
 
+from analytic.index.accesses import accessed_pages
 from analytic.index.conditions import discipline_of
 from analytic.index.formula import dependent
-from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
 from analytic.indexing_queue.chain import (
     UNLIMITED_PATIENCE,

@@ -20,9 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse import csr_matrix, diags_array, eye_array, kron
 
-from analytic.index import page_conditions
+from analytic.index.accesses import accessed_pages, time_per_access
 from analytic.index.formula import dependent
-from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue.measures import size_of
 from analytic.indexing_queue.one_robot import DeliveredQueue, queue_of_one_robot
 from analytic.machinery.absorbing import total_rewards
@@ -482,7 +481,7 @@ def shared_fits(scenario: Scenario) -> str | None:
 def freshness_on_shared_list(scenario: Scenario) -> Freshness:
     """Of pages on a list that robots share."""
     queue = queue_of_pages(scenario)
-    rate = 1.0 / page_conditions.time_per_access(scenario)
+    rate = 1.0 / time_per_access(scenario)
     robots = most_active(scenario)
     cycle = cycle_of(scenario)
     pages = accessed_pages(scenario)

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
 from analytic.index import conditions
+from analytic.index.accesses import accessed_pages
 from analytic.index.formula import dependent
-from analytic.index.page_conditions import accessed_pages
 from analytic.indexing_queue import QueueChain, chain_of, solve_chain
 from analytic.indexing_queue.chain import rate_entries
 from analytic.indexing_queue.measures import size_of

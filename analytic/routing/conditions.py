@@ -8,9 +8,15 @@ from collections import Counter
 import numpy as np
 
 from analytic.index import page_conditions
+from analytic.index.accesses import (
+    AccessedPages,
+    access_law,
+    accessed_pages,
+    active_accesses,
+    is_planned,
+)
 from analytic.index.conditions import every_access_delivers
 from analytic.index.formula import Condition, Reasons, dependent, obstacles, premise
-from analytic.index.page_conditions import AccessedPages, accessed_pages
 from analytic.machinery.arrival_process import gap_order
 from analytic.machinery.markov import closed_classes
 from analytic.machinery.phase_type import exponential_rate, phase_count
@@ -286,19 +292,19 @@ def all_losses_by_distance(scenario: Scenario) -> str | None:
 
 def accesses(scenario: Scenario) -> Gaps:
     """The times between the ends of accesses of one robot."""
-    return page_conditions.access_law(scenario) or page_conditions.active_accesses(scenario)[0][0]
+    return access_law(scenario) or active_accesses(scenario)[0][0]
 
 
 def dependent_accesses(scenario: Scenario) -> str | None:
     """Access times are those of an MMPP or MAP."""
-    return "access times are independent" if page_conditions.access_law(scenario) else None
+    return "access times are independent" if access_law(scenario) else None
 
 
 def known_accesses(scenario: Scenario) -> str | None:
     """Access times are independent, or those of an MMPP or MAP that forgets its start."""
     if scenario.robots is None or scenario.robots.deliveries is not None:
         return "deliveries are a joint process"
-    if not page_conditions.active_accesses(scenario):
+    if not active_accesses(scenario):
         return "no robot is active"
     if several := page_conditions.working_robots_alike(scenario):
         return several
@@ -313,7 +319,7 @@ def period_of(accessed: AccessedPages) -> list[int]:
 
 def long_run(scenario: Scenario) -> str | None:
     """The accessing policy has a period, or draws its pages: its cost is that of the long run."""
-    if page_conditions.is_planned(scenario.model.accessing):
+    if is_planned(scenario.model.accessing):
         return "the accessing policy is costed along a finite run, at whose start copies are new"
     return None
 

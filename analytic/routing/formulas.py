@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from analytic.index import page_conditions
+from analytic.index.accesses import accessed_pages
 from analytic.index.formula import Formula, Statement, Values
-from analytic.index.page_conditions import accessed_pages
 from analytic.index.page_rows import changes_found
 from analytic.machinery.arrival_process import mean_rate
 from analytic.machinery.phase_type import PhaseLaw, as_phase_type, exponential_rate

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from analytic.index.accesses import access_law, accessed_pages
 from analytic.index.formula import Condition
 from analytic.index.optimum import NoOptimumError, Optimum
-from analytic.index.page_conditions import access_law, accessed_pages, randomized_policy
+from analytic.index.page_conditions import randomized_policy
 from analytic.machinery.phase_type import as_phase_type
 from analytic.page_refresh import schedule_bound
 from analytic.routing import conditions

@@ -14,9 +14,9 @@ from analytic.frontier.formulas import (
     rows_at_once,
 )
 from analytic.index import page_conditions
+from analytic.index.accesses import access_law, accessed_pages, time_per_access
 from analytic.index.conditions import every_access_delivers, no_host_spacing
 from analytic.index.formula import Formula, Values, dependent, premise
-from analytic.index.page_conditions import access_law, accessed_pages, time_per_access
 from analytic.machinery.transforms import exc, excess, log_transform, mean_time
 from analytic.page_refresh.hosts import mean_known
 from analytic.signals.cycles import Cycles, cycles_at

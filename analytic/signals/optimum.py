@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from analytic.index.accesses import accessed_pages, time_per_access
 from analytic.index.formula import Kind
 from analytic.index.optimum import NoOptimumError, Optimum
-from analytic.index.page_conditions import accessed_pages, time_per_access
 from analytic.machinery.active_robots import most_active
 from analytic.page_refresh import FrequencySearch, notes_on_unaccessed
 from analytic.signals.cycles import cycles_at

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analytic.index import conditions
+from analytic.index.accesses import accessed_pages
 from analytic.index.formula import Prediction, Reasons, dependent, obstacles, reason_against
-from analytic.index.page_conditions import accessed_pages, constant_accesses
+from analytic.index.page_conditions import constant_accesses
 from analytic.index.predictions import NotApplicable
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import size_of

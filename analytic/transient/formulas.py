@@ -7,11 +7,11 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from analytic.index import conditions
+from analytic.index.accesses import accessed_pages
 from analytic.index.commits import searchable_at_once
 from analytic.index.conditions import fleet_of
 from analytic.index.formula import Formula, Values, dependent, premise, reason_against
 from analytic.index.page_conditions import (
-    accessed_pages,
     constant_accesses,
     has_pages,
     no_buffer,

@@ -29,7 +29,7 @@ import numpy as np
 import scipy
 
 from analytic.index import conditions
-from analytic.index.page_conditions import accessed_pages
+from analytic.index.accesses import accessed_pages
 from analytic.machinery.laplace_nodes import nodes_of, weights_of
 from analytic.machinery.refusal import NoAnswerError
 from analytic.transient.pages import PageSegment, between

@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import scipy
 
+from analytic.index.accesses import accessed_pages
 from analytic.index.conditions import fleet_of
-from analytic.index.page_conditions import accessed_pages
 from analytic.machinery.active_robots import most_active, numbers_in_use
 from analytic.machinery.arrival_process import delivery_modes, start_phases
 from analytic.machinery.refusal import NoAnswerError

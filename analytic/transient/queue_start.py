@@ -14,9 +14,9 @@ import numpy as np
 import scipy
 
 from analytic.index import conditions
+from analytic.index.accesses import mean_access
 from analytic.index.conditions import buffer_and_robots, fleet_of
 from analytic.index.formula import dependent, is_covered
-from analytic.index.page_conditions import mean_access
 from analytic.indexing_queue.batches import BATCHES, SolvedBatches, solution_of_batches
 from analytic.indexing_queue.chain import count_states
 from analytic.indexing_queue.measures import UNCHANGED, size_of

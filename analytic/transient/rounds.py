@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from analytic.index.accesses import access_law, accessed_pages
 from analytic.index.conditions import fleet_of
-from analytic.index.page_conditions import access_law, accessed_pages
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.transforms import exc, mean_time
 from analytic.transient.pages import PageSegment, active_robots, between

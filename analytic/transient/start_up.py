@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analytic.frontier import expected_cycles
+from analytic.index.accesses import time_per_access
 from analytic.index.conditions import fleet_of, service_law
 from analytic.index.formula import Prediction, dependent, is_covered
-from analytic.index.page_conditions import resolved_frequencies, time_per_access
+from analytic.index.page_conditions import resolved_frequencies
 from analytic.index.page_rows import page_rows
 from analytic.indexing_queue import empty_probability, relaxation_time_of, stays_of
 from analytic.indexing_queue.chain import count_states

@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 from rich.markup import escape
-from rich.table import Column
 
 from analytic.index.bibliography import ORIGINS, REFERENCES
 from analytic.index.names import citation_of, place_of
@@ -66,12 +65,12 @@ def list_scenarios(name: str | None, as_json: bool, names: bool) -> None:
 )
 @takes(click.argument("words", nargs=-1), JSON)
 def formulas(words: tuple[str, ...], as_json: bool) -> None:
-    """List formulas and algorithms: name, quantity, source, function, kind, origin, conditions.
+    """List formulas and algorithms: name, source, quantity, kind, origin, conditions, proof.
 
     All of them, or those that WORDS name: a paper (talim2001), a queue in Kendall's notation
-    (M/M/1/K), a question (loss, waiting, freshness, robots, orders, probes, fitting), words of a
-    name (Erlang B), or what other books call it (reneging). With --json also the statement of each
-    as LaTeX, and what its symbols stand for.
+    (M/M/1/K), a question (loss, levels, throughput, waiting, freshness, robots, orders, probes,
+    fitting), words of a name (Erlang B), what other books call it (reneging), or several of these
+    (M/M/1/K loss). With --json also the statement of each as LaTeX, and what its symbols stand for.
     """
     rows = lists.formulas(" ".join(words))
     if as_json:
@@ -85,10 +84,19 @@ def formulas(words: tuple[str, ...], as_json: bool) -> None:
     click.echo()
     for key in sorted({row["paper"] for row in rows}):
         click.echo(f"  {key}: {REFERENCES[str(key)]}")
+    if len(rows) <= _A_SCREEN:
+        click.echo()
+        for line in dict.fromkeys(map(_computed_and_proved, sorted(rows, key=_place))):
+            click.echo(f"  {line}")
 
 
 _A_SCREEN = 20
-"""Conditions that are shown in words."""
+"""Conditions that are shown in words, and formulas of which is shown where they are."""
+
+
+def _computed_and_proved(row: Mapping[str, Any]) -> str:
+    proof = f", proved in {row['proof']}" if row["proof"] else ""
+    return f"{citation_of(source_of(row))}: computed by {row['function']}{proof}"
 
 
 def _place(row: Mapping[str, Any]) -> int:
@@ -109,16 +117,15 @@ def _show_formulas(rows: Sequence[dict[str, Any]]) -> None:
     """The index of formulas on stdout; the commonest conditions as numbers, in words below."""
     common = Counter(condition for row in rows for condition in row["conditions"]).most_common()
     marks = {condition: mark for mark, (condition, _) in enumerate(common[:_A_SCREEN], 1)}
-    names = ("quantity", "function", "kind", "origin")
-    function = Column("function", overflow="fold")
-    table = new_table(None, "name", "source", "quantity", function, "kind", "origin", "conditions")
+    names = ("quantity", "kind", "origin")
+    table = new_table(None, "name", "source", "quantity", "kind", "origin", "conditions")
     for row, before in zip(rows, [None, *rows], strict=False):
         own = sorted(marks[each] for each in row["conditions"] if each in marks)
         more = ["…"] * (len(own) < len(set(row["conditions"])))
         name = "" if before and row["name"] == before["name"] else row["name"]
         cells = (name, citation_of(source_of(row)), *(row[each] for each in names))
         table.add_row(*map(escape, cells), " ".join([*map(str, own), *more]))
-    show_table(table, ("origin", "function"))
+    show_table(table, ("origin",))
     for condition, mark in marks.items():
         click.echo(f"  {mark:>3}  {condition}")
     if len(common) > len(marks):

@@ -42,7 +42,7 @@ from crawlsim.study.archive import (
     read_study,
 )
 from crawlsim.study.inputs import input_files, plugin_files, scenario_name
-from crawlsim.study.repeating import SAME, Repetition, names_a_file, repeated
+from crawlsim.study.repeating import SAME, Repetition, names_a_file, run_and_compare
 from scenarios import Scenario, ScenarioError
 from scenarios.plugins import files_in_use, forget
 from scenarios.text import shortened, visible
@@ -252,7 +252,7 @@ def repeat(
         given = [f"{name}={value}" for name, value in where.items() if value is not None]
         again = partial(_again, given)
         place = place_of(str(study))
-        return repeated(place, Path(work).resolve(), again, run_plugins=run_plugins)
+        return run_and_compare(place, Path(work).resolve(), again, run_plugins=run_plugins)
 
 
 def _forget_all_but(known: Collection[str]) -> None:

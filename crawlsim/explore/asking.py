@@ -44,7 +44,7 @@ class Asked:
     sides : Sides
         With every change of the query.
     other : Sides or None
-        What it is compared with: the same with further changes.
+        Those of a second run that it is compared with: the same with further changes.
     until : int or None
         Replications after which the stream ends.
     after : int

@@ -15,7 +15,7 @@ from scenarios.measures import MEASURES
 def lesson_record(asked: Asked) -> dict[str, Any]:
     """The texts of a lesson, its formula without numbers, and which assumptions are kept."""
     lesson = asked.opened.lesson
-    broken = {each.key for each in asked.sides.differs}
+    broken = {each.key for each in asked.sides.broken}
     texts = {name: getattr(lesson, name) for name in ("title", "question", "text", "after")}
     formula = lesson.formula
     assumed = asked.sides.assumed

@@ -13,7 +13,7 @@ from analytic.verdicts.crosscheck import Sight, look_at_predictions
 from crawlsim.explore.always_valid import errors_to_each_side
 from crawlsim.explore.lesson import Opened
 from crawlsim.explore.live import LEVEL, Look, Run
-from crawlsim.explore.simulated_and_assumed import Difference
+from crawlsim.explore.simulated_and_assumed import BrokenAssumption
 from crawlsim.explore.theory import SIGNS, Key, Known, Theory
 from scenarios import ScenarioError
 from sim.estimates.paired import paired_difference
@@ -28,7 +28,7 @@ class Watched:
     ----------
     opened : Opened
         The lesson.
-    differs : sequence of Difference
+    broken : sequence of BrokenAssumption
         Where what is simulated is not what is assumed.
     run : Run
     theory : Task
@@ -36,11 +36,11 @@ class Watched:
     """
 
     def __init__(
-        self, opened: Opened, differs: Sequence[Difference], run: Run, theory: Task[Theory]
+        self, opened: Opened, broken: Sequence[BrokenAssumption], run: Run, theory: Task[Theory]
     ) -> None:
         self.run = run
         self._narrow = opened.lesson.narrow
-        self._differs = [each.record() for each in differs]
+        self._broken = [each.record() for each in broken]
         self.theory = theory
         self._known: Known | None = None
         self._lock = Lock()
@@ -95,7 +95,7 @@ class Watched:
             self._compare_waiting()
         sights = {} if self._known is None else self._sights(look, self._known)
         rows = [self._row(key, look, place, sights) for place, key in enumerate(look.keys)]
-        return {"n": look.n, "level": LEVEL, "estimates": rows, "differs": self._differs}
+        return {"n": look.n, "level": LEVEL, "estimates": rows, "broken": self._broken}
 
     def _row(self, key: Key, look: Look, place: int, sights: Mapping[Key, Sight]) -> dict[str, Any]:
         values = dict(zip(_VALUES, look.values[:, place].tolist(), strict=True))

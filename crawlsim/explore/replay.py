@@ -57,7 +57,7 @@ def replay(
     }
     played |= {"n": [each["n"] for each in events], "theory": last["estimates"][0]["theory"]}
     # What a guess is compared with: the formula, or the last estimate where that is wrong.
-    played |= {"guess": lesson["guess"], "broken": bool(last["differs"])}
+    played |= {"guess": lesson["guess"], "broken": bool(last["broken"])}
     parts = ("mathml", "mathml_numbers")
     return rendered(
         "replay.html",

@@ -183,7 +183,7 @@ class Explorer:
             {
                 "simulated": sides.simulated.as_file(),
                 "assumed": sides.assumed.as_file(),
-                "differs": [each.record() for each in sides.differs],
+                "broken": [each.record() for each in sides.broken],
                 "knobs": list(knob_records(asked)),
             }
         )
@@ -192,7 +192,7 @@ class Explorer:
         """What the formulas say of a side, by default the assumed one: `crawlsim solve --json`."""
         asked = await self._asked(request)
         side = asked.side(request.query_params.get("side", "assumed"))
-        theory = await asyncio.shield(self.theory_of(side))
+        theory = await asyncio.shield(self.theory_task(side))
         return _json({**theory.record, "formula": await self._formula(asked)})
 
     async def stream(self, request: Request) -> Response:
@@ -246,13 +246,13 @@ class Explorer:
         lesson = lesson_record(asked) | {"settings": settings_in_words(asked)}
         formula = await self._formula(asked)
         files = {side: tomli_w.dumps(asked.side(side).as_file()) for side in SIDES}
-        holds = await self._holding(asked) if events[-1]["differs"] else None
+        holds = await self._holding(asked) if events[-1]["broken"] else None
         return await in_thread(replay, lesson, formula, events, files, holds)
 
     async def _holding(self, asked: Asked) -> Prediction | None:
         """The exact prediction of the lesson's measure for what is simulated."""
         with suppress(ScenarioError):
-            theory = await asyncio.shield(self.theory_of(asked.sides.simulated))
+            theory = await asyncio.shield(self.theory_task(asked.sides.simulated))
             return theory.exact(asked.own)
         return None
 
@@ -267,13 +267,13 @@ class Explorer:
         """The formula with numbers, if the lesson shows one."""
         formula = asked.opened.lesson.formula
         assumed = asked.sides.assumed
-        theory = await asyncio.shield(self.theory_of(assumed))
+        theory = await asyncio.shield(self.theory_task(assumed))
         return None if formula is None else formula_record(formula, assumed, theory, asked.own)
 
     async def _asked(self, request: Request) -> Asked:
         return await in_thread(asked_for, self.lessons, request.query_params)
 
-    def theory_of(self, assumed: Scenario) -> asyncio.Task[Theory]:
+    def theory_task(self, assumed: Scenario) -> asyncio.Task[Theory]:
         """What the formulas say, sooner or later."""
         return self._theories.get(
             _name_of(assumed), lambda: asyncio.create_task(self._elsewhere(theory_of, assumed))
@@ -300,12 +300,12 @@ class Explorer:
     async def _watched(self, asked: Asked, sides: Sides) -> Watched:
         """One of them."""
         decided = await self._decided(sides.simulated)
-        theory = self.theory_of(sides.assumed)
+        theory = self.theory_task(sides.assumed)
         name = asked.opened.key, _name_of(sides.simulated), _name_of(sides.assumed)
         return self._watches.get(
             name,
             lambda: Watched(
-                asked.opened, sides.differs, Run(decided, asked.own, self.engine), theory
+                asked.opened, sides.broken, Run(decided, asked.own, self.engine), theory
             ),
         )
 

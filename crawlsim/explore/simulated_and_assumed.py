@@ -1,7 +1,10 @@
 """The two sides of a lesson: what is simulated, and what the formula is evaluated for.
 
-A change of a number moves both. Another law (or rule) at a key that the formula makes an assumption
-about breaks that assumption: it moves the simulated side only.
+A turned knob, be it a slider or a choice, is a change of a key. A change of a number moves both
+sides, unless its key is one of `Lesson.breaking` (`lesson.py`), the keys that the formula makes an
+assumption about. There another number, law or rule (`_kind`) breaks the assumption: it moves the
+simulated side only. `theory.py` evaluates the assumed side, `live_verdict.py` compares, and
+`page/assumptions.js` shows what is broken.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from scenarios import Scenario, ScenarioError
 
 
 @dataclass(frozen=True)
-class Difference:
-    """An assumption that what is simulated does not keep.
+class BrokenAssumption:
+    """An assumption that what is simulated does not keep, by its key.
 
     Its two values have the `labels` of the lesson's knob where they are lists of tables.
     """
@@ -47,11 +50,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Sides:
-    """Both sides, and where they differ."""
+    """Both sides, and the assumptions that tell them apart."""
 
     simulated: Scenario
     assumed: Scenario
-    differs: tuple[Difference, ...]
+    broken: tuple[BrokenAssumption, ...]
 
 
 def sides_of(opened: Opened, changes: Mapping[str, Any]) -> Sides:
@@ -70,7 +73,7 @@ def sides_of(opened: Opened, changes: Mapping[str, Any]) -> Sides:
     """
     scenario = opened.scenario
     simulated = scenario.with_(_standing(changes))
-    broken = [
+    keys = [
         key
         for key in opened.lesson.breaking
         if _kind(value_at(simulated, key)) != _kind(value_at(scenario, key))
@@ -78,23 +81,23 @@ def sides_of(opened: Opened, changes: Mapping[str, Any]) -> Sides:
     kept = {
         key: value
         for key, value in changes.items()
-        if not any(_breaks(scenario, key, value, each) for each in broken)
+        if not any(_breaks(scenario, key, value, each) for each in keys)
     }
     assumed = scenario.with_(kept)
-    differs = (
-        _difference(opened.lesson, key, value_at(assumed, key), value_at(simulated, key))
-        for key in broken
+    broken = (
+        _broken_assumption(opened.lesson, key, value_at(assumed, key), value_at(simulated, key))
+        for key in keys
     )
-    return Sides(simulated, assumed, tuple(differs))
+    return Sides(simulated, assumed, tuple(broken))
 
 
-def _difference(lesson: Lesson, key: str, assumed: Any, simulated: Any) -> Difference:
+def _broken_assumption(lesson: Lesson, key: str, assumed: Any, simulated: Any) -> BrokenAssumption:
     knob = next((each for each in lesson.knobs if each.key == key), None)
     labels = None
     if knob is not None and isinstance(simulated, list):
         choices = knob.choice_of(assumed), knob.choice_of(simulated)
         labels = (choices[0].label, choices[1].label) if choices[0] and choices[1] else None
-    return Difference(key, assumed, simulated, labels)
+    return BrokenAssumption(key, assumed, simulated, labels)
 
 
 def _standing(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,5 +135,5 @@ def value_at(scenario: Scenario, key: str) -> Any:
 
 
 def _kind(value: Any) -> Any:
-    """The name of a law or rule without its parameters; anything else as it is."""
+    """What may not change at a key: the name of a law or rule, not its parameters; any number."""
     return tuple(value) if isinstance(value, Mapping) else value

@@ -169,7 +169,7 @@ def _beyond(scenario: Scenario, target: Target) -> Iterator[tuple[str, Any]]:
         yield f"activation.{rule.key}", MISSING
     if queue.discipline.order not in target.orders:
         yield "buffer.discipline", queue.discipline.order.value
-    if queue.discipline.pushes_out and not target.pushes_out:
+    if queue.discipline.pushes_out_oldest and not target.pushes_out:
         yield "buffer.when_full", "push-out"
 
 

@@ -101,7 +101,7 @@ Again = Callable[[Study, Path], int]
 """Runs a command again in a folder that has the inputs; returns what it ends with."""
 
 
-def repeated(study: Path, work: Path, again: Again, *, run_plugins: bool) -> Repetition:
+def run_and_compare(study: Path, work: Path, again: Again, *, run_plugins: bool) -> Repetition:
     """A study, run again in an empty folder, and compared file by file.
 
     Parameters

@@ -8,6 +8,7 @@ from functools import cache
 from analytic.index.bibliography import ORIGINS, REFERENCES
 from analytic.index.formula import Condition
 from analytic.index.names import NAMES, QUESTIONS, Name, citation_of, shown
+from analytic.index.proofs import PROOFS
 from crawlsim.formula_index import INDEX
 from generator.examples import Result, example_of
 from generator.figures import figure_of
@@ -23,7 +24,7 @@ from generator.markdown import (
     table,
     toctree,
 )
-from generator.proofs import proof_of
+from generator.places import place_of
 from generator.public import public_name
 from papers.rows import TITLES, Row, rows_of
 
@@ -91,7 +92,11 @@ def _own_title(paper: str) -> str:
 def _by_question() -> Iterator[str]:
     for question, words in QUESTIONS.items():
         yield heading(f"results-{question}", plain(words), 2)
-        yield _table([rows for rows in _special_first() if question in _name(rows).questions])
+        answers = (
+            [each for each in rows if question in _name(rows).answers(each.quantity)]
+            for rows in _special_first()
+        )
+        yield _table(list(filter(None, answers)))
 
 
 def by_queue() -> dict[str, list[list[Result]]]:
@@ -169,11 +174,17 @@ def _parts(result: Result, level: str) -> list[str]:
         f"- Kind: {plain(result.kind)}\n"
         f"- Origin: {plain(result.origin)}: {prose(ORIGINS[result.origin])}\n"
         f"- Function: {_function(result)}\n"
-        f"- Derivation: []({proof_of(result)})"
+        f"- Derivation: []({_proof(result)})"
     )
     if result.conditions:
         parts += [f"{level} When it holds", "\n".join(map(_condition, result.conditions))]
     return [*parts, f"{level} See it", block(example_of(result), "sh")]
+
+
+def _proof(result: Result) -> str:
+    """Where on the site it is derived."""
+    page, _, heading = PROOFS[result.source].partition("#")
+    return f"/{place_of(page)}.md#{heading}"
 
 
 def _symbols(result: Result) -> str:

@@ -150,7 +150,7 @@ def pushed_out_by(buffer: Buffer, classes: PageClasses | None, group: int) -> in
     last = buffer.state.newest
     if not buffer.fixed.push_out_last or last == NONE:
         return NONE
-    return last if rules.pushes_out(group, classes.of_slot[last]) else NONE
+    return last if rules.pushes_out_by_class(group, classes.of_slot[last]) else NONE
 
 
 @inner

@@ -298,12 +298,17 @@ def test_formulas_are_indexed_by_paper(crawlsim: Any) -> None:
     assert all(row["conditions"] and all(row["conditions"]) for row in rows)
     _, table, _ = crawlsim("formulas", "talim2001")
     assert "[costs]" in table
-    *_, origins, papers = table.rstrip("\n").split("\n\n")
+    *_, origins, papers, places = table.rstrip("\n").split("\n\n")
     met = {row["origin"] for row in rows}
     assert [line.partition(":")[0].strip() for line in origins.splitlines()] == [
         each for each in ORIGINS if each in met
     ]
     assert papers == f"  talim2001: {REFERENCES['talim2001']}"
+    assert places.count("\n") + 1 == len(rows)
+    assert (
+        "  Talim 2001, eq. 9: computed by analytic.robot_control.static.static_cost, "
+        "proved in docs/theory/fixed-robots.md#the-cost\n"
+    ) in places
     _, table, _ = crawlsim("formulas", "Theorem 2")
     assert "…" not in table
 
@@ -336,6 +341,8 @@ def test_conditions_of_many_formulas_fill_a_screen_at_most(crawlsim: Any) -> Non
         (["deadline"], "avrachenkov2011 section 3, one phase", {"avrachenkov2011 Theorem 3"}),
         (["probes"], "eckstein2005 (5)", {"eckstein2005 section 2.1"}),
         (["Talim 2001"], "talim2001 section 4", {"talim2001 (8)"}),
+        (["map/ph/1/4", "loss"], "avrachenkov2011 Theorem 2", set()),
+        (["waiting reneging"], "avrachenkov2011 Corollary 1", {"avrachenkov2011 Theorem 4"}),
     ],
 )
 def test_formulas_are_found_by_their_names(
@@ -349,6 +356,15 @@ def test_formulas_are_found_by_their_names(
     top = crawlsim("formulas", *words)[1].splitlines()[3]
     assert called(first) in " ".join(top.split())
     assert citation_of(first) in " ".join(top.split())
+
+
+def test_a_question_singles_out_what_gives_the_number(crawlsim: Any) -> None:
+    """Neither levels nor what becomes obsolete; of a formula of many numbers its row."""
+    rows = strict(crawlsim("formulas", "MAP/PH/1/K", "loss", "--json")[1])
+    assert [row["number"] for row in rows] == ["section 2, waiting places", "Theorem 2"]
+    assert rows[1]["proof"] == "docs/theory/indexing-queue.md#rates-and-shares"
+    rows = strict(crawlsim("formulas", "M/M/c/K+D", "robots", "--json")[1])
+    assert [row["quantity"] for row in rows] == ["control cost with timers of any law"]
 
 
 def test_words_that_name_no_formula_are_refused(crawlsim: Any) -> None:

@@ -32,7 +32,7 @@ def test_the_three_kinds_of_patience(given: object, patience: Patience) -> None:
     [
         ("discipline", "fifo", QueueDiscipline()),
         ("discipline", "lifo", QueueDiscipline(ServiceOrder.NEWEST_FIRST)),
-        ("when_full", "push-out", QueueDiscipline(pushes_out=True)),
+        ("when_full", "push-out", QueueDiscipline(pushes_out_oldest=True)),
         ("replace_older_copy", True, QueueDiscipline(replaces=True)),
     ],
 )

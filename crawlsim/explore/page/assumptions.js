@@ -101,9 +101,9 @@ export function showAssumptions(assumptions) {
 }
 
 /** One sentence for each assumption that is broken, these first; an empty one for each other. */
-export function showBroken(assumptions, differs) {
+export function showBroken(assumptions, broken) {
   const place = find("assumptions-broken");
-  const texts = new Map(differs.map((each) => [each.key, each.text]));
+  const texts = new Map(broken.map((each) => [each.key, each.text]));
   const keys = [...texts.keys(), ...assumptions.map((each) => each.key).filter(Boolean)];
   const sentences = [...new Set(keys)].map((key) => {
     const sentence = [...place.children].find((each) => each.dataset.key === key) ?? sentenceOf(key);

@@ -67,7 +67,7 @@ function redraw() {
   if (latest === null || lesson === null) return;
   if (latest !== drawn) {
     showClaim(latest, lesson.narrow);
-    showBroken(lesson.assumptions, latest.differs);
+    showBroken(lesson.assumptions, latest.broken);
     showSource(lesson.formula, latest.estimates[0]);
     compared.show(latest);
     measures.show(latest, !playing);
@@ -75,7 +75,7 @@ function redraw() {
     drawn = latest;
   }
   const { theory, sign, estimate } = latest.estimates[0];
-  const isRight = theory !== null && sign === "" && latest.differs.length === 0;
+  const isRight = theory !== null && sign === "" && latest.broken.length === 0;
   write(find("guess-said"), guess.said(state.guess, isRight ? theory : estimate));
   course.draw(seen.all(), { theory, sign, guess: guess.inMeasure(state.guess) });
   levels.draw(latest.estimates);
@@ -199,7 +199,7 @@ async function begin({ playing: plays }) {
     else showOthers(said.knobs);
     good = { lesson: state.lesson, sets: new Map(state.sets), others: new Map(state.others) };
     showFormula(await formulaWithNumbers(own, signal));
-    if (sides.differs.length) showHolding(true, await holding(own, signal));
+    if (sides.broken.length) showHolding(true, await holding(own, signal));
   } catch (error) {
     if (error instanceof Refused) takeBack(error.message);
     else if (error.name !== "AbortError") throw error;
@@ -267,7 +267,7 @@ function showLesson(said, sides) {
   markLesson(find("lessons"), said.key);
   showMeasure(said);
   showAssumptions(said.assumptions);
-  showBroken(said.assumptions, sides.differs);
+  showBroken(said.assumptions, sides.broken);
   if (another) {
     measures.clear();
     guess.ask(said, state);

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from crawlsim.logs.read.columns import starts_anew
 from crawlsim.logs.read.csv_lines import MOST_SHOWN
-from crawlsim.logs.read.log import BrokenRows, ChangeLog, FurtherVisits, VisitLog
+from crawlsim.logs.read.log import BrokenRows, ChangeLog, SilentVisits, VisitLog
 from crawlsim.logs.read.page_names import ACTING_NAME, OTHER_SCHEME, page_named
 from crawlsim.logs.read.rows import (
     CHANGED,
@@ -164,11 +164,11 @@ class History:
                 "to change as the others do."
             )
         is_content = state > UNTOLD
-        further = FurtherVisits(page[:0], time[:0], state[:0])
+        silent = SilentVisits(page[:0], time[:0], state[:0])
         if not is_content.all():
-            further = _further(page[~is_content], time[~is_content], state[~is_content])
-            self._left_out["nothing"] += int((further.answer != UNTOLD).sum())
-            further = further.where(further.answer != REFUSED)
+            silent = _silent(page[~is_content], time[~is_content], state[~is_content])
+            self._left_out["nothing"] += int((silent.answer != UNTOLD).sum())
+            silent = silent.where(silent.answer != REFUSED)
             page = page[is_content]
             time = time[is_content]
             state = state[is_content]
@@ -182,7 +182,7 @@ class History:
             visits.page,
             visits.time,
             changed,
-            further,
+            silent,
             visits.contradicted,
             visits.compared,
             sizes=sizes,
@@ -300,11 +300,11 @@ def _with_one_spelling(
     return of_name, [names[place] for place in chosen.tolist()]
 
 
-def _further(page: NDArray[np.int32], time: Array, state: NDArray[np.int8]) -> FurtherVisits:
+def _silent(page: NDArray[np.int32], time: Array, state: NDArray[np.int8]) -> SilentVisits:
     """Visits without a content to compare, those of a page at one time as one: a content if any."""
     order = np.lexsort((-state, time, page))
     kept = order[starts_anew(page[order], time[order])]
-    return FurtherVisits(page[kept], time[kept], state[kept])
+    return SilentVisits(page[kept], time[kept], state[kept])
 
 
 def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:

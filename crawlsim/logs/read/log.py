@@ -18,8 +18,10 @@ from scenarios.arrays import Array
 from scenarios.text import counted
 
 
-class FurtherVisits(NamedTuple):
+class SilentVisits(NamedTuple):
     """Visits that say nothing of changes: errors, redirects, contents without a digest.
+
+    `states_of` in `crawlsim/logs/read/states.py` tells from them whether a URL is gone.
 
     Attributes
     ----------
@@ -35,12 +37,12 @@ class FurtherVisits(NamedTuple):
     time: Array
     answer: NDArray[np.int8]
 
-    def where(self, kept: NDArray[np.bool_]) -> FurtherVisits:
+    def where(self, kept: NDArray[np.bool_]) -> SilentVisits:
         """Some of them."""
-        return FurtherVisits(self.page[kept], self.time[kept], self.answer[kept])
+        return SilentVisits(self.page[kept], self.time[kept], self.answer[kept])
 
 
-NO_FURTHER = FurtherVisits(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int8))
+NONE_SILENT = SilentVisits(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int8))
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ class VisitLog(Log):
         As those of `Log`.
     changed : ndarray of bool, shape (visits,)
         Whether the visit found another state than the visit before; False for the first of a page.
-    further : FurtherVisits
+    silent : SilentVisits
     contradicted, compared : int
         Visits at which a digest and a sign of a change say different things, of those at which both
         are known.
@@ -153,7 +155,7 @@ class VisitLog(Log):
     """
 
     changed: NDArray[np.bool_]
-    further: FurtherVisits = NO_FURTHER
+    silent: SilentVisits = NONE_SILENT
     contradicted: int = 0
     compared: int = 0
     is_of_sitemaps: bool = False
@@ -188,12 +190,12 @@ class VisitLog(Log):
     def up_to(self, until: float) -> tuple[Self, int]:
         """The log as it was at a time, and how many rows are later."""
         log, late = super().up_to(until)
-        kept = self.further.time <= until
-        return replace(log, further=self.further.where(kept)), late + int((~kept).sum())
+        kept = self.silent.time <= until
+        return replace(log, silent=self.silent.where(kept)), late + int((~kept).sum())
 
     def of_pages(self, pages: NDArray[np.int64]) -> Self:
         """The visits of some of the URLs, given in increasing order, that say of changes."""
-        return replace(super().of_pages(pages), further=NO_FURTHER)
+        return replace(super().of_pages(pages), silent=NONE_SILENT)
 
 
 @dataclass(frozen=True)

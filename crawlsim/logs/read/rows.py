@@ -135,7 +135,8 @@ class Columns:
 def http_state(status: str) -> int:
     """What an HTTP status says: 2xx that there is a content, 304 that it is the same.
 
-    Without one the digest decides; a hyphen says that there was no answer by HTTP.
+    Without one the digest decides; a hyphen says that there was no answer by HTTP. `states_of` in
+    `states.py` says after which of the others a URL is gone.
     """
     if not status:
         return _NO_STATUS

@@ -16,9 +16,11 @@ STATES = ("page", "gone", "redirect", "never-answered")
 """The same as words."""
 
 GONE_AFTER = 3
-"""Visits without a content after which a URL that had one is gone."""
+"""Errors and redirects in a row after which a URL that had a content is gone; from the first to the
+last of them there must be `_LEAST_SPAN` besides."""
 
 _LEAST_SPAN = 86400.0
+"""Seconds, a day: an hour's outage of its host is no reason to take a page for gone."""
 
 
 def states_of(log: VisitLog, after: int = GONE_AFTER) -> NDArray[np.int8]:
@@ -32,7 +34,7 @@ def states_of(log: VisitLog, after: int = GONE_AFTER) -> NDArray[np.int8]:
         first to the last of them it is at least a day. One that never had any is after the first.
     """
     pages = len(log.urls)
-    page, time, answer = log.further
+    page, time, answer = log.silent
     last_content = np.full(pages, -np.inf)
     np.maximum.at(last_content, log.page, log.time)
     unknown = answer == UNTOLD

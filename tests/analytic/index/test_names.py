@@ -21,6 +21,16 @@ def test_every_formula_has_a_name_and_every_name_a_formula() -> None:
     assert all(each.name == NAMES[each.source].name for each in INDEX)
 
 
+def test_every_formula_answers_a_question_and_every_answer_is_of_a_formula() -> None:
+    assert all(NAMES[each.source].answers(each.quantity) for each in INDEX)
+    for source, name in NAMES.items():
+        given = [each.quantity for each in INDEX if each.source == source]
+        for begins in (each for those in name.questions.values() for each in those):
+            assert any(quantity.startswith(begins) for quantity in given), (source, begins)
+    several = NAMES["avrachenkov2011 section 3, several servers"]
+    assert several.answers("control cost with several servers") == ["robots"]
+
+
 def test_sources_are_cited_as_people_do() -> None:
     assert citation_of("talim2001 (9)") == "Talim 2001, eq. 9"
     assert citation_of("coffman1998 (12)-(15)") == "Coffman 1998, eq. 12-15"

@@ -349,14 +349,14 @@ def test_phases_of_timers_that_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    "rules", [QueueDiscipline(), QueueDiscipline(ServiceOrder.NEWEST_FIRST, pushes_out=True)]
+    "rules", [QueueDiscipline(), QueueDiscipline(ServiceOrder.NEWEST_FIRST, pushes_out_oldest=True)]
 )
 def test_labels_that_do_not_matter(rules: QueueDiscipline) -> None:
     """Without dropping and replacement the forward chain of labels gives what the counts give."""
     scenario = scenario_from(BASE).with_("buffer.waiting_places", 3)
     chain = chain_of(scenario)
     law = solve_chain(chain).stationary
-    lost = np.array([[1.2]]) if rules.pushes_out else None
+    lost = np.array([[1.2]]) if rules.pushes_out_oldest else None
     counted = old_and_new(chain, rules.order, lost)
     expected = counted_slopes(counted, law, [0.2, 0.05], [0.3, 0.2]).rates
     classes = PageClass(2, 0.2, 0.3), PageClass(2, 0.05, 0.2)

@@ -252,7 +252,7 @@ def labelled_queue(service: Any, rules: QueueDiscipline, changes: float = 0.0) -
     [
         QueueDiscipline(),
         QueueDiscipline(ServiceOrder.NEWEST_FIRST),
-        QueueDiscipline(ServiceOrder.NEWEST_FIRST, pushes_out=True),
+        QueueDiscipline(ServiceOrder.NEWEST_FIRST, pushes_out_oldest=True),
     ],
 )
 def test_sojourn_times_of_pages_whose_labels_do_not_matter(
@@ -261,7 +261,7 @@ def test_sojourn_times_of_pages_whose_labels_do_not_matter(
     queue = labelled_queue(service, rules)
     stationary = solve_chain(queue.chain).stationary
     found = {row[:2]: row[2] for row in labelled_sojourns(queue)}
-    pushing = np.array([[1.2]]) if rules.pushes_out else None
+    pushing = np.array([[1.2]]) if rules.pushes_out_oldest else None
     rows = list(
         unordered_sojourns(queue.chain, stationary, 1.2, order=rules.order, pushing=pushing)
     )

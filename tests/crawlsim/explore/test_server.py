@@ -170,7 +170,7 @@ def test_a_law_breaks_its_assumption(server: Server) -> None:
     sides = server.json("/api/scenario", CONSTANT)
     assert sides["assumed"]["buffer"]["service"] == {"exponential": {"mean": 1.0}}
     assert sides["simulated"]["buffer"]["service"] == {"deterministic": {"value": 1.0}}
-    (broken,) = sides["differs"]
+    (broken,) = sides["broken"]
     assert broken["key"] == "buffer.service"
     lesson = server.json("/api/lesson", CONSTANT)
     assert [each["key"] for each in lesson["assumptions"] if not each["kept"]] == ["buffer.service"]
@@ -192,7 +192,7 @@ def test_the_stream_says_what_run_and_solve_say_of_the_exported_files(
     assert events[0]["estimates"][0]["measure"] == "loss_probability"
     assert events[0]["estimates"][0]["always_low"] is None
     last = events[-1]
-    assert last["differs"][0]["key"] == "buffer.service"
+    assert last["broken"][0]["key"] == "buffer.service"
     files = {}
     for side in ("simulated", "assumed"):
         text = server.text("/api/export.toml", *query, ("side", side))

@@ -15,7 +15,7 @@ def test_without_changes_both_sides_are_the_lesson() -> None:
     for lesson in library():
         sides = sides_of(lesson, {})
         assert sides.simulated == sides.assumed == lesson.scenario
-        assert sides.differs == ()
+        assert sides.broken == ()
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_without_changes_both_sides_are_the_lesson() -> None:
 def test_a_number_or_a_rule_of_no_assumption_moves_both(key: str, value: object) -> None:
     sides = sides_of(QUEUE, {key: value})
     assert sides.simulated == sides.assumed != QUEUE.scenario
-    assert sides.differs == ()
+    assert sides.broken == ()
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_number_or_a_rule_of_no_assumption_moves_both(key: str, value: object)
 def test_another_law_moves_what_is_simulated_only(changes: dict[str, object], key: str) -> None:
     sides = sides_of(QUEUE, changes)
     assert sides.assumed == QUEUE.scenario
-    assert [each.key for each in sides.differs] == [key]
+    assert [each.key for each in sides.broken] == [key]
     assert value_at(sides.simulated, key) != value_at(sides.assumed, key)
 
 
@@ -56,7 +56,7 @@ def test_a_law_takes_the_place_of_a_number_that_was_set_before() -> None:
     assert value_at(sides.simulated, "buffer.service") == GAMMA
     assert value_at(sides.assumed, "buffer.service") == {"exponential": {"mean": 0.9}}
     assert sides.assumed.run.seed == 5
-    assert sides.differs[0].record()["text"] == (
+    assert sides.broken[0].record()["text"] == (
         "the formula assumes exponential (mean 0.9), you simulate gamma (mean 1, shape 2)"
     )
 
@@ -65,10 +65,10 @@ def test_a_list_of_tables_is_called_what_its_knob_calls_it() -> None:
     """Whether the file says all that an intervention leaves alone, or not."""
     (lesson,) = [each for each in library() if each.key == "due-pages"]
     outage = [{"at": 96.0, "until": 104.0, "robots": 0}]
-    (difference,) = sides_of(lesson, {"interventions": outage}).differs
+    (difference,) = sides_of(lesson, {"interventions": outage}).broken
     said = "the formula assumes no outage, you simulate no fetcher for eight hours"
     assert difference.record()["text"] == said
-    (difference,) = sides_of(lesson, {"interventions": [{"at": 5.0, "robots": 2}]}).differs
+    (difference,) = sides_of(lesson, {"interventions": [{"at": 5.0, "robots": 2}]}).broken
     assert difference.record()["text"].startswith("the formula assumes interventions = [], you")
 
 

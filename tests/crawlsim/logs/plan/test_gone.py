@@ -33,7 +33,7 @@ from test_log_forms import sitemap
 import crawlsim
 from crawlsim.logs.plan.gone import recheck_rates
 from crawlsim.logs.plan.writing import FORMATS, schedule_text
-from crawlsim.logs.read.log import FurtherVisits
+from crawlsim.logs.read.log import SilentVisits
 from crawlsim.logs.read.rows import FAILED, MOVED, UNTOLD
 from crawlsim.logs.read.states import GONE, NEVER_ANSWERED, PAGE, REDIRECT, states_of
 from crawlsim.scheduling import LogRequest, Schedule, VisitLog, read_logs, schedule_of
@@ -109,7 +109,7 @@ def test_states_are_those_of_the_words(
         np.array([page for page, _ in contents], np.int32),
         np.array([day for _, day in contents], float) * DAY,
         np.zeros(len(contents), bool),
-        further=FurtherVisits(
+        silent=SilentVisits(
             np.array([page for page, _, _ in others], np.int32),
             np.array([day for _, day, _ in others], float) * DAY,
             np.array([answer for _, _, answer in others], np.int8),

@@ -1,22 +1,21 @@
-"""Where each result is proved: the page of `docs/theory/`, or else of `docs/`."""
+"""Where each result is proved: a page of `docs/`, and the heading there."""
 
 from __future__ import annotations
 
-from analytic import Formula, Statement
+_FRESH = "docs/theory/freshness.md#"
+_GOLDEN = "docs/theory/golden-ratio.md#"
+_QUEUE = "docs/theory/indexing-queue.md#"
+_SEVERAL = "docs/accessing.md#several-robots"
+_INDEXED = "docs/theory/through-the-buffer.md#"
+_OTHERS = "docs/theory/other-queues.md#"
+_APPROXIMATE = "docs/theory/buffer-approximations.md#"
+_ORDERS = "docs/theory/orders.md#"
+_DERIVED = "docs/derivations.md#"
+_PROBES = "docs/optimal-probes.md#"
+_UNSEEN = f"{_FRESH}how-long-a-change-stays-unseen"
+_CHANGING = "docs/theory/changing-systems.md#"
 
-_FRESH = "freshness.md#"
-_GOLDEN = "golden-ratio.md#"
-_QUEUE = "indexing-queue.md#"
-_SEVERAL = "accessing.md#several-robots"
-_INDEXED = "through-the-buffer.md#"
-_OTHERS = "other-queues.md#"
-_APPROXIMATE = "buffer-approximations.md#"
-_ORDERS = "orders.md#"
-_DERIVED = "derivations.md#"
-_PROBES = "optimal-probes.md#"
-_CHANGING = "changing-systems.md#"
-
-PLACES = {
+_PLACES = {
     "coffman1998": {
         "(3)": f"{_FRESH}a-list-of-pages",
         "(3), slot by slot": f"{_FRESH}a-list-of-pages",
@@ -30,22 +29,22 @@ PLACES = {
         "Theorem 3.3": f"{_FRESH}no-order-is-better-than-equal-distances",
         "Theorem 3.4": f"{_FRESH}the-best-frequencies",
         "(7)": f"{_FRESH}the-best-frequencies",
-        "(7) in time": "accessing.md#polite-accesses",
+        "(7) in time": "docs/accessing.md#polite-accesses",
         "(12)-(15)": f"{_FRESH}random-choices",
         "(17)": f"{_GOLDEN}what-it-costs-when-there-are-many-slow-pages",
         "(18) corrected": f"{_GOLDEN}what-it-costs-when-there-are-many-slow-pages",
         "(19) corrected": f"{_GOLDEN}the-guarantee",
     },
     "talim2001": {
-        "section 4": "fixed-robots.md#the-cost",
-        "(9)": "fixed-robots.md#the-cost",
-        "(5)": "switching.md#a-given-rule",
-        "(8)": "switching.md#a-given-rule",
-        "(6), classes": "switching.md#robots-that-are-not-alike",
-        "(8), classes": "switching.md#robots-that-are-not-alike",
-        "(6)": "switching.md#bounds-from-any-guess",
-        "(8), environment": "switching.md#a-common-environment",
-        "(6), environment": "switching.md#a-common-environment",
+        "section 4": "docs/theory/fixed-robots.md#the-cost",
+        "(9)": "docs/theory/fixed-robots.md#the-cost",
+        "(5)": "docs/theory/switching.md#a-given-rule",
+        "(8)": "docs/theory/switching.md#a-given-rule",
+        "(6), classes": "docs/theory/switching.md#robots-that-are-not-alike",
+        "(8), classes": "docs/theory/switching.md#robots-that-are-not-alike",
+        "(6)": "docs/theory/switching.md#bounds-from-any-guess",
+        "(8), environment": "docs/theory/switching.md#a-common-environment",
+        "(6), environment": "docs/theory/switching.md#a-common-environment",
     },
     "kleinrock1975": {
         "section 3.6": f"{_QUEUE}one-phase",
@@ -72,13 +71,13 @@ PLACES = {
         "section 3, several servers": f"{_QUEUE}several-indexers",
         "section 3, timers taken to be independent": f"{_QUEUE}large-chains",
         "section 4, best thresholds": (
-            "optimal-robots.md#what-is-solved-fixed-numbers-and-thresholds"
+            "docs/optimal-robots.md#what-is-solved-fixed-numbers-and-thresholds"
         ),
-        "section 4, best levels": "optimal-robots.md#numbers-by-level",
-        "section 7, best rule": "optimal-robots.md#numbers-by-level-and-phases",
-        "section 7, deliveries by moments": "/howto/fitting.md#deliveries",
-        "section 7, deliveries by likelihood": "/howto/fitting.md#deliveries",
-        "section 7, sizes": "/howto/fitting.md#sizes-and-service-times",
+        "section 4, best levels": "docs/optimal-robots.md#numbers-by-level",
+        "section 7, best rule": "docs/optimal-robots.md#numbers-by-level-and-phases",
+        "section 7, deliveries by moments": "docs/how-to/fitting.md#deliveries",
+        "section 7, deliveries by likelihood": "docs/how-to/fitting.md#deliveries",
+        "section 7, sizes": "docs/how-to/fitting.md#sizes-and-service-times",
     },
     "courtois1971": {"embedded chain, with timers": f"{_DERIVED}services-of-any-law"},
     "brandt1999": {"timers of any law": f"{_OTHERS}timers-of-any-law"},
@@ -94,14 +93,14 @@ PLACES = {
         "section 6": f"{_ORDERS}pages",
         "section 6, linear bound": f"{_ORDERS}bounds-for-pages",
         "(6), linear bound": f"{_DERIVED}the-linear-bound",
-        "(6), spacing costs": "routing.md#costs-by-distance",
-        "(6), linear bound of given costs": "routing.md#costs-by-distance",
-        "section 2, random routing, spacing costs": "routing.md#costs-by-distance",
-        "section 2, waiting places": "routing.md#places-to-wait",
+        "(6), spacing costs": "docs/routing.md#costs-by-distance",
+        "(6), linear bound of given costs": "docs/routing.md#costs-by-distance",
+        "section 2, random routing, spacing costs": "docs/routing.md#costs-by-distance",
+        "section 2, waiting places": "docs/routing.md#places-to-wait",
         "section 5.1": f"{_DERIVED}two-servers-blocks-of-one-length",
         "Theorem 3.1": f"{_DERIVED}a-certificate",
-        "(5)": "routing.md#multimodularity",
-        "Theorem 4.2": "routing.md#multimodularity",
+        "(5)": "docs/routing.md#multimodularity",
+        "Theorem 4.2": "docs/routing.md#multimodularity",
     },
     "pipeline": {
         "random pages": f"{_INDEXED}random-pages",
@@ -132,11 +131,11 @@ PLACES = {
         "end-to-end cost, approximately": f"{_APPROXIMATE}the-cost-approximately",
     },
     "eckstein2005": {
-        "(5)": "probing.md#the-cost-between-two-probes",
-        "Lemma 3": "probing.md#the-cost-between-two-probes",
-        "section 2.1": "probing.md#freshness",
-        "section 2.1, smooth rates": "probing.md#smooth-rates-in-steps",
-        "Proposition 8": "probing.md#how-much-a-grid-costs",
+        "(5)": "docs/theory/probing.md#the-cost-between-two-probes",
+        "Lemma 3": "docs/theory/probing.md#the-cost-between-two-probes",
+        "section 2.1": "docs/theory/probing.md#freshness",
+        "section 2.1, smooth rates": "docs/theory/probing.md#smooth-rates-in-steps",
+        "Proposition 8": "docs/theory/probing.md#how-much-a-grid-costs",
         "Algorithm 1": f"{_PROBES}the-best-times-on-a-grid",
         "Algorithm 2": f"{_PROBES}the-best-times-on-a-grid",
         "Algorithm 4": f"{_PROBES}the-best-times-on-a-grid",
@@ -154,43 +153,32 @@ PLACES = {
         "deliveries, window": f"{_CHANGING}the-deliveries-of-each-page-over-the-window",
     },
     "frontier": {
-        "a robot for each page": "frontier.md#a-robot-for-each-page",
-        "closed network": "frontier.md#pages-that-wait",
-        "closed network, quantiles": "frontier.md#quantiles-of-the-wait",
-        "other access times": "frontier.md#other-access-times",
-        "catching up": "frontier.md#catching-up",
-        "time to refresh": "freshness.md#how-long-a-change-stays-unseen",
-        "time to refresh, pages that fall due": "freshness.md#how-long-a-change-stays-unseen",
+        "a robot for each page": "docs/theory/frontier.md#a-robot-for-each-page",
+        "closed network": "docs/theory/frontier.md#pages-that-wait",
+        "closed network, quantiles": "docs/theory/frontier.md#quantiles-of-the-wait",
+        "other access times": "docs/theory/frontier.md#other-access-times",
+        "catching up": "docs/theory/frontier.md#catching-up",
+        "time to refresh": _UNSEEN,
+        "time to refresh, pages that fall due": _UNSEEN,
     },
     "signals": {
-        "any policy that hears": "signals.md#no-policy-does-better",
-        "levels, a robot for each page": "signals.md#a-robot-for-each-page",
+        "any policy that hears": "docs/theory/signals.md#no-policy-does-better",
+        "levels, a robot for each page": "docs/theory/signals.md#a-robot-for-each-page",
     },
     "page-sets": {
-        "existing pages": "page-sets.md#pages-that-are-known",
-        "known pages": "page-sets.md#pages-that-are-known",
-        "pages found gone": "page-sets.md#pages-found-gone",
-        "drawn pages": "page-sets.md#pages-drawn-at-random",
-        "many pages": "page-sets.md#many-pages",
-        "many pages, first accesses at once": "page-sets.md#many-pages",
+        "existing pages": "docs/page-sets.md#pages-that-are-known",
+        "known pages": "docs/page-sets.md#pages-that-are-known",
+        "pages found gone": "docs/page-sets.md#pages-found-gone",
+        "drawn pages": "docs/page-sets.md#pages-drawn-at-random",
+        "many pages": "docs/page-sets.md#many-pages",
+        "many pages, first accesses at once": "docs/page-sets.md#many-pages",
     },
 }
-"""By paper and number, below theory/ or from the root."""
+"""By paper and number."""
 
-
-def proof_of(result: Formula | Statement) -> str:
-    """Page and place of the derivation of a result.
-
-    Parameters
-    ----------
-    result : Formula or Statement
-
-    Raises
-    ------
-    LookupError
-        If there is none.
-    """
-    place = PLACES.get(result.paper, {}).get(result.number)
-    if place is None:
-        raise LookupError(f"{result.paper} {result.number} has no derivation; proofs.py names it")
-    return place if place.startswith("/") else f"/theory/{place}"
+PROOFS = {
+    f"{paper} {number}": place
+    for paper, places in _PLACES.items()
+    for number, place in places.items()
+}
+"""By source."""
