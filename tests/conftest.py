@@ -10,7 +10,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import gc
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import profiles
@@ -24,6 +24,8 @@ profiles.register()
 os.environ.setdefault("CRAWLSIM_COMPILE", "wait")
 """No test leaves a process behind that compiles."""
 
+_WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+
 os.environ.pop("COLUMNS", None)
 """Set by pytest-xdist in its workers; tables would fold."""
 
@@ -36,7 +38,9 @@ _collected: Counter[tuple[str, str]] = Counter()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave to `make test-all` the parameter sets that the mark `by_day` leaves out."""
+    """Leave to `make test-all` what is compiled for itself, and what `by_day` leaves out."""
+    if item.get_closest_marker("as_python") and os.environ.get("NUMBA_DISABLE_JIT") != "1":
+        item.add_marker(pytest.mark.thorough)
     if (mark := item.get_closest_marker("by_day")) is None:
         return
     assert isinstance(item, pytest.Function)
@@ -48,6 +52,24 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     besides = mark.kwargs.get("besides", ())
     if not named or name in besides or number % mark.kwargs.get("every", 1):
         item.add_marker(pytest.mark.thorough)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """In every other worker from the end: Python compiles each half of the files only once."""
+    report = yield
+    if isinstance(collector, pytest.Directory) and int(_WORKER.removeprefix("gw") or 0) % 2:
+        report.result.reverse()
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All workers have the tests in one order."""
+    if _WORKER:
+        items.sort(key=lambda each: each.path)
 
 
 def pytest_collection_finish() -> None:

@@ -31,7 +31,7 @@ def clockwork(changes: dict[str, Any]) -> Scenario:
     return scenario.with_(changes) if changes else scenario
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[pytest.param("compiled", marks=pytest.mark.as_python), "simpy"])
 def simulate(request: Any) -> Any:
     return lambda changes: ENGINES[request.param](clockwork(changes), 0, 1)
 
@@ -149,6 +149,7 @@ def test_one_page_at_a_time_is_the_same_path_as_without_batches(simulate: Any) -
     assert one.batches.ended == one.buffer.ended[0]
 
 
+@pytest.mark.as_python
 def test_measures_of_batches() -> None:
     """Of 12.4: three batches of three, and busy for 7.9; starved until 1."""
     rows = sim.run(clockwork({})).rows

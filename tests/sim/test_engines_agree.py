@@ -33,6 +33,7 @@ import analytic
 import sim
 from scenarios import Scenario, ScenarioError, library_names, load, scenario_from
 from sim import compiled_engine, simpy_engine
+from sim.compiled_engine.jit import IS_COMPILED
 from sim.replicate import engine_for
 
 ROOT = Path(__file__).parents[2]
@@ -281,7 +282,20 @@ def test_every_kind_of_queue(name: str) -> None:
     assert_same_path(EVERY_KIND[name])
 
 
-@pytest.mark.by_day(every=7, besides=("back-off", "cold-start", "shops-at-dawn"))
+@pytest.mark.by_day(
+    "client-queries",
+    "failing-fetches",
+    "micronet-optimal",
+    "one-fast-three-slow",
+    "optimal-thresholds-variable-patience",
+    "pipeline-one-page",
+    "polite-mirrors",
+    "robots-in-step",
+    "routing-waiting-places",
+    "smooth-day",
+    "talim-static-k5",
+    "what-the-index-costs",
+)
 @pytest.mark.parametrize("name", library_names())
 def test_every_scenario_of_the_library(name: str) -> None:
     assert_same_path(shortened(analytic.resolve(load(name))))
@@ -325,7 +339,7 @@ def valid(tables: dict[str, Any]) -> Scenario:
 
 
 randomly = settings(
-    max_examples=examples(150),
+    max_examples=examples(150 if IS_COMPILED else 75),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
@@ -350,6 +364,7 @@ def test_random_frontiers_with_hysteresis(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
+@pytest.mark.as_python
 @randomly
 @given(changing_search_engines())
 def test_random_search_engines_that_change(tables: dict[str, Any]) -> None:
@@ -369,12 +384,14 @@ def test_random_indexers_that_stop(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
+@pytest.mark.as_python
 @randomly
 @given(search_engines(in_batches=True))
 def test_random_servers_that_take_batches(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
+@pytest.mark.as_python
 @randomly
 @given(prioritised(search_engines()))
 def test_random_classes_of_pages(tables: dict[str, Any]) -> None:
@@ -399,6 +416,7 @@ def test_random_classes_of_pages_that_robots_choose(tables: dict[str, Any]) -> N
     assert_same_path(valid(tables))
 
 
+@pytest.mark.as_python
 @randomly
 @given(resting(search_engines(), besides=False))
 def test_random_indexers_that_rest_and_pages_that_come_back(tables: dict[str, Any]) -> None:
@@ -440,12 +458,14 @@ def test_random_frontiers_before_servers_that_take_batches(tables: dict[str, Any
     assert_same_path(valid(tables))
 
 
+@pytest.mark.as_python
 @randomly
 @given(listening_search_engines())
 def test_random_robots_that_hear_signals(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
+@pytest.mark.as_python
 @randomly
 @given(frontiers())
 def test_random_frontiers(tables: dict[str, Any]) -> None:
@@ -692,6 +712,22 @@ import analytic
 from sim.compiled_engine import simulate
 print(simulate(analytic.resolve(load("dbworld-uniform")), 0, 1).probing.cost)
 """
+
+
+def test_what_is_rarely_compiled_agrees_as_plain_python() -> None:
+    """What is marked `as_python`, wherever it stands: `make test-all` runs it compiled."""
+    if os.environ.keys() & {"NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"}:
+        pytest.skip("runs by itself in this ring")
+    inherited = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
+    marked = ("-m", "as_python and not thorough", "-p", "no:cacheprovider", "tests/sim")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *marked],
+        cwd=ROOT,
+        env=inherited | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
 @pytest.mark.thorough

@@ -37,7 +37,7 @@ def clockwork(changes: dict[str, Any]) -> Scenario:
     return scenario.with_(changes) if changes else scenario
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[pytest.param("compiled", marks=pytest.mark.as_python), "simpy"])
 def simulate(request: Any) -> Any:
     return lambda scenario: ENGINES[request.param](scenario, 0, 1)
 
@@ -136,6 +136,7 @@ def test_classes_that_are_not_asked_for_change_nothing(simulate: Any) -> None:
     assert simulate(shares) == simulate(scenario)
 
 
+@pytest.mark.as_python
 def test_measures_of_classes() -> None:
     rows = sim.run(clockwork({"buffer.when_full": "push-out-lowest"})).rows
     expected = {
@@ -169,6 +170,7 @@ def test_pages_of_no_class_break_conservation() -> None:
             wrong.check(buffer)
 
 
+@pytest.mark.as_python
 def test_a_share_of_a_class_has_the_pages_of_that_class_behind_it() -> None:
     scenario = scenario_from(ANONYMOUS).with_(BY_CLASS | {"run.horizon": 2000.0})
     rows = sim.run(scenario).rows
@@ -177,6 +179,7 @@ def test_a_share_of_a_class_has_the_pages_of_that_class_behind_it() -> None:
     assert news + others == pytest.approx(whole, rel=0.05)
 
 
+@pytest.mark.as_python
 def test_classes_of_pages_lack_the_moments_that_services_lack() -> None:
     heavy = scenario_from(ANONYMOUS).with_(BY_CLASS | {"run.horizon": 200.0})
     heavy = heavy.with_("buffer.service", {"pareto": {"mean": 0.9, "shape": 1.8}})

@@ -32,7 +32,7 @@ def clockwork(changes: dict[str, Any]) -> Scenario:
     return scenario_from(CLOCKWORK).with_(changes)
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[pytest.param("compiled", marks=pytest.mark.as_python), "simpy"])
 def simulate(request: Any) -> Any:
     return lambda changes: ENGINES[request.param](clockwork(changes), 0, 1)
 
@@ -138,6 +138,7 @@ def test_pages_in_orbit_are_not_in_the_system_of_a_course(simulate: Any) -> None
     assert outside == tally.orbit.inside_at_end > 200
 
 
+@pytest.mark.thorough
 def test_a_page_comes_back_at_the_rate_of_the_file() -> None:
     """One page at a time in orbit, before an indexer that is free at once: 1 / rate on average."""
     changes = {

@@ -149,6 +149,7 @@ def stale_share(scenario: Scenario) -> Estimate:
     return sim.run(scenario).find("weighted_obsolescence")
 
 
+@pytest.mark.thorough
 def test_a_page_due_at_its_level_is_as_fresh_as_the_sums_say() -> None:
     """The check value of one page: .7867; an error of 0.002 would be noticed (five intervals)."""
     scenario = with_signals(

@@ -43,7 +43,10 @@ RULES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("share_of_time", [1.0, OF_TIME])
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    "rule",
+    ["static", "threshold", "switched", pytest.param("started", marks=pytest.mark.as_python)],
+)
 def test_engines_agree_to_the_last_bit(rule: str, share_of_time: float) -> None:
     scenario = shortened(**RULES[rule]).with_(
         {"robots.unchanged.share_of_time": share_of_time, "run.warmup": 10.0}

@@ -227,6 +227,7 @@ def test_a_warm_up_knows_how_long_cycles_are() -> None:
     assert known["the mean time between accesses of page 3"] == pytest.approx(10.1)
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("error")
 def test_one_signal_that_says_all_makes_a_page_due() -> None:
     """With recall and precision 1 a level of two signals is one of one; inf is never reached."""

@@ -520,17 +520,11 @@ def shortened(scenario: Scenario) -> Scenario:
 
 
 @pytest.mark.by_day(
-    every=15,
-    besides=(
-        "back-off",
-        "cold-start",
-        "failing-pool",
-        "indexer-outage",
-        "pages-come-and-go",
-        "pipeline-page-change",
-        "shops-at-dawn",
-        "surge",
-    ),
+    "dbworld-first-arrival",
+    "optimal-switching-by-phase",
+    "pipeline-light",
+    "regular-robot-queue",
+    "what-the-index-costs",
 )
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", library_names())
