@@ -371,7 +371,7 @@ def test_random_search_engines_that_change(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
-@pytest.mark.thorough
+@pytest.mark.as_python
 @randomly
 @given(
     changing_search_engines(indexers_stop=True)

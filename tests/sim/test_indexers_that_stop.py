@@ -10,7 +10,7 @@ from scenarios import Scenario, scenario_from
 from sim import compiled_engine, simpy_engine
 
 SIMULATE = [
-    pytest.param(compiled_engine.simulate, id="compiled"),
+    pytest.param(compiled_engine.simulate, id="compiled", marks=pytest.mark.as_python),
     pytest.param(simpy_engine.simulate, id="simpy"),
 ]
 INDEXED = 2
