@@ -252,6 +252,7 @@ def test_a_changed_number_is_found() -> None:
     assert not same([0.0888], [])
 
 
+@pytest.mark.by_day(besides=("solutions/probing",))
 @pytest.mark.parametrize(
     "name",
     [
@@ -305,6 +306,7 @@ def test_break_it() -> None:
     assert set(names["verdicts"](names["unbuffered"], names["no_buffer"]).verdict) == {"agrees"}
 
 
+@pytest.mark.thorough
 def test_fitting() -> None:
     """2 and 7 intervals miss; errors larger by sqrt 3; half the rate; right for the copies."""
     names = as_stored("fitting")

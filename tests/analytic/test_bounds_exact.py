@@ -54,7 +54,7 @@ def drawn(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return rates, rates if own else 10.0 ** generator.uniform(-3, 3, count)
 
 
-@pytest.mark.by_day(besides=("0", "1", "3", "4"))
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(5))
 def test_no_bound_is_above_the_exact_cost_of_an_order(seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -341,6 +341,7 @@ def test_246_equal_pages_cost_1_1014_times_the_bound_exactly_and_simulated(golde
 
 
 @pytest.mark.statistical
+@pytest.mark.by_day(besides=("(18) corrected",))
 @pytest.mark.parametrize(
     ("cost", "verdict"),
     [

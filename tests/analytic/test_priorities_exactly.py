@@ -225,7 +225,7 @@ def test_random_systems_against_a_naive_chain(seed: int) -> None:
     assert {key: found[key][0] for key in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.by_day("3-push-out-lowest")
+@pytest.mark.thorough
 @pytest.mark.parametrize(("servers", "when_full"), [(1, "lose-new"), (3, "push-out-lowest")])
 def test_cobham_means_at_large_buffers(servers: int, when_full: str) -> None:
     """Waits of 1/(1 - s)(1 - s') times the delay of a page that has to wait, s and s' the loads of
@@ -288,6 +288,7 @@ OF_PAGES = {"obsolescence_rate", "weighted_obsolescence", "index_age", "stale_an
 """What depends on who goes first: of pages, or of their times all but the mean."""
 
 
+@pytest.mark.by_day(besides=("pipeline-bigger-buffer",))
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_formulas_of_pages_alike_say_how_many_there_are_and_no_more(name: str) -> None:
     scenario = analytic.resolve(SYSTEMS[name])

@@ -96,6 +96,7 @@ def mean_wait(rate: float, service: dict[str, Any]) -> float:
     return rate * square / (2 * (1 - rate * mean))
 
 
+@pytest.mark.by_day(besides=("vacation1-service1",))
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("vacation", VACATIONS)
 def test_decomposition_of_vacations(vacation: dict[str, Any], service: dict[str, Any]) -> None:
@@ -129,6 +130,7 @@ def test_yadin_and_naor_n_policy(enough: int) -> None:
     assert {key: found[key][0] for key in expected} == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.by_day("set_up0", "set_up2")
 @pytest.mark.parametrize("set_up", VACATIONS)
 def test_set_up_times_by_welch(set_up: dict[str, Any]) -> None:
     """M/G/1 with set-ups: the wait is longer by (2 E D + lambda E D^2) / (2 (1 + lambda E D));

@@ -63,6 +63,7 @@ SYSTEMS = {
 }
 
 
+@pytest.mark.by_day(besides=("phase-timers",))
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_no_formula_of_one_server_answers_for_two(name: str) -> None:
     scenario = analytic.resolve(SYSTEMS[name])

@@ -86,6 +86,7 @@ def vectors(counts: list[int]) -> list[tuple[int, ...]]:
     return sorted(every, key=lambda numbers: (sum(numbers), numbers))
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(30))
 @given(
     st.lists(
@@ -166,6 +167,7 @@ def test_the_formula_of_the_cost_agrees_for_each_vector(changes: dict[str, Any])
     assert costs[tuple(found.decision["robots"])] == pytest.approx(least, rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_end_to_end_the_best_vector_is_that_of_its_own_costs() -> None:
     pages = {
         "pages": {"change_rates": [0.5, 0.1], "weights": "uniform"},

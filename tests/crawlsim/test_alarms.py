@@ -301,6 +301,7 @@ def test_a_sweep_has_a_case_for_each_cell(
     assert document["rows"] == rows
 
 
+@pytest.mark.thorough
 def test_a_number_that_some_cells_lack_is_undefined_there_and_one_that_all_lack_refused(
     crawlsim: Any, scenario_file: str, tmp_path: Path
 ) -> None:

@@ -214,7 +214,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "provenance.json"}
 
 
-@pytest.mark.by_day("2")
+@pytest.mark.thorough
 @pytest.mark.parametrize("jobs", ["1", "2", "3"])
 def test_the_same_seed_gives_the_same_bytes_for_any_number_of_jobs(
     crawlsim: Any, scenario_file: str, tmp_path: Path, jobs: str
@@ -229,6 +229,7 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_jobs(
     assert contents(first) == contents(second)
 
 
+@pytest.mark.thorough
 def test_the_written_files_hold_the_run(crawlsim: Any, scenario_file: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     _, text, _ = crawlsim("run", scenario_file, "--json", "--out", str(out))

@@ -59,6 +59,7 @@ FIGURES = {"ch": 3, "cr": 2, "de": 3, "si": 1}
         "sizes.csv (access_time)",
         "changes.csv",
         "sizes.csv (obsolescence)",
+        "crawls.csv.gz",
     )
 )
 @pytest.mark.usefixtures("traces")

@@ -31,6 +31,7 @@ EXACT = [FOUR, "--kind", "exact", "--target"]
 ORDERED = ["--set", "buffer.obsolescence.erlang={shape=2,mean=5.0}"]
 
 
+@pytest.mark.thorough
 def test_the_promised_json(crawlsim: Any) -> None:
     code, out, err = crawlsim(
         "optimize", FOUR, "talim-switching", "--target", "threshold", "--json"
@@ -142,6 +143,7 @@ def test_of_a_long_table_without_costs_a_part_is_shown(
     assert len(json.loads(out)[0]["table"]) == int(left_out.split(" of ")[1].split()[0])
 
 
+@pytest.mark.thorough
 def test_of_very_many_lists_the_best_are_shown_each_cost_once(crawlsim: Any) -> None:
     _, out, _ = crawlsim("optimize", "talim-switching", "--target", "threshold")
     rows = [line for line in out.splitlines() if line.startswith("  1")]
@@ -355,6 +357,7 @@ def test_every_command_says_which_decision_was_taken(
     assert "activation.optimal" not in crawlsim(*words, FOUR, *short)[2]
 
 
+@pytest.mark.thorough
 def test_a_sweep_records_the_decision_of_each_point(crawlsim: Any, tmp_path: Path) -> None:
     out_folder = tmp_path / "out"
     vary = 'activation={optimal="threshold"},{static=2},{optimal="static"}'

@@ -84,6 +84,7 @@ def test_the_advice_names_the_file(crawlsim: Commands, scenario_file: str) -> No
     assert "queue.toml there was not written by crawlsim; give another folder" in err
 
 
+@pytest.mark.thorough
 def test_the_provenance_says_who_wrote_what(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:
@@ -123,7 +124,7 @@ def test_a_later_command_replaces_what_is_ours_and_nothing_else(
     }
 
 
-@pytest.mark.by_day("comparisons.csv")
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["report.html", "comparisons.csv"])
 def test_a_file_that_was_changed_since_is_kept(
     crawlsim: Commands, scenario_file: str, tmp_path: Path, name: str

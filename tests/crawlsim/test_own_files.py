@@ -124,6 +124,7 @@ def test_links_stay_and_what_they_lead_to_is_replaced() -> None:
     assert Path("away.csv").is_symlink()
 
 
+@pytest.mark.thorough
 def test_a_folder_of_results_is_replaced_by_force(capsys: Any) -> None:
     check = ("run", "queue.toml", "--out", "out")
     assert code_of(*check) == 0

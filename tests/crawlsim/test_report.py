@@ -189,6 +189,7 @@ def test_levels_are_points_with_intervals_and_the_theory_is_bars() -> None:
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("pages in the system", "fraction of time")
 
 
+@pytest.mark.by_day("3", "40")
 @pytest.mark.parametrize("count", [3, 40, 10_000])
 def test_pages_are_points_and_the_theory_lies_at_their_change_rates(count: int) -> None:
     _, results, theory = paged(count)
@@ -333,6 +334,7 @@ def entry_of(scenario: Scenario, *rows: Comparison) -> report.Entry:
     return report.Entry(scenario, results, (), rows, others)
 
 
+@pytest.mark.thorough
 def test_the_page_is_well_formed_and_fetches_nothing(entry: report.Entry) -> None:
     text = render(entry)
     page = Page(text)
@@ -367,6 +369,7 @@ def test_the_page_says_what_was_run_and_with_what(entry: report.Entry) -> None:
     assert "there are no [pages]" in text
 
 
+@pytest.mark.thorough
 def test_the_same_input_gives_the_same_page(entry: report.Entry) -> None:
     assert render(entry) == render(entry)
 

@@ -294,6 +294,7 @@ def test_killed_while_files_are_replaced_a_folder_is_still_ours(
         assert crawlsim("run", scenario_file, "--out", str(out), *seed)[0] == 0
 
 
+@pytest.mark.thorough
 def test_differences_between_cells_are_paired(
     crawlsim: Commands, scenario_file: str, tmp_path: Path
 ) -> None:

@@ -78,6 +78,7 @@ def test_rates_fall_and_the_visits_of_the_same_pages_stand_beside_them(found: Sc
     assert ax.get_ylabel() == "per day"
 
 
+@pytest.mark.thorough
 def test_of_many_pages_some_hundreds_are_drawn(found: Schedule) -> None:
     many = 100_000
     rates = np.geomspace(1e-9, 1e-5, many)

@@ -62,6 +62,7 @@ def test_a_slide_is_16_to_9_with_nothing_below_12_points(size: tuple[float, floa
     assert min(text.get_fontsize() for text in written) == 12.0
 
 
+@pytest.mark.thorough
 def test_a_check_draws_each_of_its_figures(
     crawlsim: Any, scenario_file: str, tmp_path: Path
 ) -> None:
@@ -82,6 +83,7 @@ def test_a_check_draws_each_of_its_figures(
     assert all((slides / name).read_bytes() == content for name, content in before.items())
 
 
+@pytest.mark.thorough
 def test_many_differences_are_no_smaller_on_a_slide(
     crawlsim: Any, scenario_file: str, tmp_path: Path
 ) -> None:

@@ -175,6 +175,7 @@ def test_pages_are_shown_by_their_names_which_never_act(crawlsim: Any, folder: P
         }
 
 
+@pytest.mark.thorough
 def test_json_and_files_of_pages_without_names_stay_as_they_are(
     crawlsim: Any, folder: Path
 ) -> None:
@@ -306,6 +307,7 @@ def test_what_is_needed_to_say_when_robots_have_caught_up_is_said(
     assert (re.search(r"^ +catch_up_time +[\d.]", out, re.M) is None) == said
 
 
+@pytest.mark.by_day(besides=("168.0-None",))
 @pytest.mark.parametrize(
     ("horizon", "said"),
     [

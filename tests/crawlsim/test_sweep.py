@@ -189,6 +189,7 @@ def test_few_subjects_of_a_judged_measure_are_shown_and_drawn(
         assert f"preemption probability {subject} (share)<" in picture
 
 
+@pytest.mark.by_day("changes1-named1-missing1")
 @pytest.mark.parametrize(
     ("changes", "named", "missing"),
     [
@@ -321,6 +322,7 @@ def test_curves_that_lie_on_each_other_are_said() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_values_over_decades_have_their_decades_and_zeros_are_told() -> None:
     values = (("1", 0.5), ("2", 0.02), ("3", 0.0005), ("4", 0.0))
     rows = [row(places, value) for places, value in values]
@@ -463,6 +465,7 @@ def grid(*values: list[Any]) -> list[dict[str, Any]]:
 LAWS = [f"{{ erlang = {{ shape = {n}, mean = 1.25 }} }}" for n in range(1, 7)]
 
 
+@pytest.mark.by_day(besides=("values5",))
 @pytest.mark.parametrize(
     "values",
     [
@@ -504,6 +507,7 @@ def test_every_curve_looks_different_and_is_named_once() -> None:
     assert len(names) == len(set(names)) == 8 + 2
 
 
+@pytest.mark.thorough
 def test_whole_numbers_have_whole_ticks_and_words_are_not_joined() -> None:
     ax, *_ = drawn(grid([1, 2, 3]), ["a"]).axes
     assert all(tick == round(tick) for tick in ax.get_xticks())

@@ -110,6 +110,7 @@ def test_an_error_ends_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not stream.getvalue()
 
 
+@pytest.mark.thorough
 def test_lines_stand_on_stderr_and_json_alone_on_stdout(
     crawlsim: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

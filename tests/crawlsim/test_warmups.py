@@ -132,6 +132,7 @@ def z_of_sojourns(scenario: Any, warmup: float) -> float:
     return (found.estimate - exact) / found.standard_error
 
 
+@pytest.mark.thorough
 def test_ages_under_lifo_have_forgotten_the_start() -> None:
     """False alarms: 1e-4 on either side; 400 replications see 0.6 % of the mean at 4 errors.
 

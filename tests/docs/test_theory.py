@@ -63,6 +63,7 @@ def middle_of(label: str) -> Number:
         "formula-avrachenkov2011-theorem-4-inverted",
         "formula-pipeline-dropping-and-replacement",
         "formula-page-sets-drawn-pages",
+        "formula-pipeline-services-between-erlang-laws",
     ),
 )
 @pytest.mark.parametrize("label", figures())

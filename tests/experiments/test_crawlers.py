@@ -101,6 +101,7 @@ def test_the_fixed_points_that_are_known() -> None:
     assert round(adaptive_changed_share(0.5, 0.5), 3) == 0.369
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(20))
 @given(st.floats(0.05, 1.0), st.floats(0.05, 0.6))
 def test_the_law_of_intervals_has_the_fixed_point(increase: float, decrease: float) -> None:
@@ -147,6 +148,7 @@ def test_gamma_rates_at_equal_bandwidth() -> None:
         assert 1 - cost / 2000 == pytest.approx(fresh, abs=3e-3), name
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_the_simulated_rules_are_at_their_fixed_points() -> None:
     """Twice the 95 % intervals: together they miss the truth with probability 2e-3.

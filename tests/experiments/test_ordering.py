@@ -58,6 +58,7 @@ def test_the_time_out_of_date_between_two_visits_does_grow() -> None:
     assert share(1.0) * (mean + 1.0) > share(0.0) * mean
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_a_planted_error_is_seen() -> None:
     """Exponential times of mean 1.03 in the place of those of mean 1: means differ by 3 %."""

@@ -238,6 +238,7 @@ def test_our_schedule_saves_on_made_up_sites() -> None:
         assert (each <= ceiling + 1e-9).all(), name
 
 
+@pytest.mark.thorough
 def test_the_table_is_the_same_again() -> None:
     def table(seed: int) -> list[str]:
         return list(markdown({"tiny": [made_up(TINY, seed)]}))

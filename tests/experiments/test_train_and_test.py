@@ -36,6 +36,7 @@ def test_only_the_past_is_used() -> None:
     assert one.promised["threshold"][1] != other.promised["threshold"][1]
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_a_promise_is_kept_although_updates_are_no_poisson_process() -> None:
     """The expected cost needs the rate alone; t of the mean difference below 3.5, seed fixed.

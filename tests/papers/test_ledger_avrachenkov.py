@@ -110,6 +110,7 @@ def tables() -> dict[str, list[dict[str, Any]]]:
     return {name: getattr(threshold_tables, name)(base) for name in names}
 
 
+@pytest.mark.thorough
 def test_the_base_example_is_the_same_in_every_table(tables: dict[str, Any]) -> None:
     """N = 5 is that of Table 1, and factor 1 of Tables 3 and 4, as in the paper."""
     first = {row["robots"]: row for row in tables["table_1"]}

@@ -145,6 +145,7 @@ def test_odd_tables(
         assert_decent(crawlsim("fit", str(path)))
 
 
+@pytest.mark.thorough
 @FIXED
 @given(names=st.lists(TEXTS, min_size=1, max_size=3, unique=True))
 def test_odd_names_of_pages(crawlsim: Any, names: list[str]) -> None:

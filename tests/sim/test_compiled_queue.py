@@ -78,6 +78,7 @@ def loops_taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return taken
 
 
+@pytest.mark.thorough
 @given(plain_queues())
 @settings(max_examples=examples(60))
 def test_a_plain_queue_takes_the_path_of_the_simpy_engine(scenario: Scenario) -> None:

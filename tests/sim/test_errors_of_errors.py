@@ -299,7 +299,7 @@ def counted_levels() -> tuple[list[Any], Results]:
     return laws, sim.run(BUSY, points=points_of(exact_laws(BUSY)))
 
 
-@pytest.mark.by_day(besides=("0.7-False", "1.0-True"))
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize(("factor", "passes"), [(0.7, False), (1.0, True), (1.5, False)])
 def test_errors_of_distributions_have_the_right_size(

@@ -198,6 +198,7 @@ def test_frames_hold_what_the_results_hold() -> None:
     assert tuple(mine["value"]) == results.replications["arrival_rate", None]
 
 
+@pytest.mark.thorough
 def test_a_precise_run_is_the_single_run_with_its_number_of_replications() -> None:
     scenario = queue()
     precise = run_to_precision(scenario, Precision(0.04, ("loss_probability",), 400))

@@ -189,7 +189,7 @@ def test_no_kernel_runs_for_long(
     assert len(calls) >= 3e6 // PAUSE
 
 
-@pytest.mark.by_day(besides=("queue", "client-queries", "dbworld-uniform"))
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "scenario",
     [

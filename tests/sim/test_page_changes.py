@@ -138,7 +138,7 @@ def test_a_log_changes_no_number(name: str) -> None:
     assert repr(with_log) == repr(compiled_engine.simulate(scenario, 0, 1))
 
 
-@pytest.mark.by_day("no buffer")
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["plain", "no buffer"])
 def test_changes_are_a_poisson_process_of_the_rate_of_the_page(name: str) -> None:
     """Twenty thousand units of time: counts, and gaps whose square has twice that of their mean."""

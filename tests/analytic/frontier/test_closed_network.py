@@ -385,6 +385,7 @@ PLANTED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.statistical
+@pytest.mark.by_day(besides=("one robot more",))
 @pytest.mark.parametrize("error", PLANTED)
 def test_planted_errors_are_caught(error: str, simulated: Results) -> None:
     changes, measure = PLANTED[error]

@@ -78,7 +78,7 @@ def test_bounds_rise_by_what_is_always_stale() -> None:
     )
 
 
-@pytest.mark.by_day(besides=("drawn", "due", "buffer"))
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "changes",
     [
@@ -138,6 +138,7 @@ def test_groups_of_many_pages_have_the_means_of_their_pages() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_the_best_frequencies_see_what_a_commit_leaves_of_freshness() -> None:
     """A page that changes many times between commits is not worth a visit more."""
     scenario = pages({"pages": {"change_rates": [5.0, 0.2], "weights": "uniform"}, "costs": None})

@@ -153,6 +153,7 @@ def test_the_figures_of_the_example() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_where_nothing_is_to_be_gained_the_bound_is_the_cost() -> None:
     """Exponential times: the level is the state, and thresholds are the best of all rules."""
     found = optimize(load("talim-switching"), "threshold")

@@ -408,6 +408,9 @@ def test_random_systems_are_those_of_the_enumerated_chain(kind: str, data: st.Da
 # -- identities ----------------------------------------------------------------------------------
 
 
+@pytest.mark.by_day(
+    besides=("threshold-to-none", "ordered-h2-timers", "ordered-timers-of-three-phases")
+)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_fates_of_a_page_sum_to_one(name: str) -> None:
     """P_loss + P_obs + P_succ = 1, and the levels fill the time (docs/theory/indexing-queue.md)."""
@@ -567,6 +570,7 @@ def test_with_phase_timers_the_order_matters_and_is_refused(change: dict[str, An
     assert predict(fifo.with_(change))[0] == []
 
 
+@pytest.mark.thorough
 def test_the_phases_of_the_timers_are_told_apart() -> None:
     """Swapping the probabilities of the timer's phases is seen."""
     swapped = {"hyperexponential": {"probabilities": [0.3, 0.7], "rates": [1.5, 0.2]}}

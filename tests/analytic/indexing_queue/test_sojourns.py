@@ -87,7 +87,7 @@ def test_moments_of_a_service_that_hardly_ends(power: int) -> None:
     assert twice == pytest.approx(float(square), rel=1e-14)
 
 
-@pytest.mark.by_day("20-1")
+@pytest.mark.thorough
 @pytest.mark.parametrize("places", [1, 3])
 @pytest.mark.parametrize("power", [20, 30, 40, 50])
 def test_timers_that_hardly_go_off_keep_littles_law(power: int, places: int) -> None:

@@ -188,7 +188,7 @@ def with_every_timer(rates: list[float], servers: int, timer: PhaseType) -> tupl
     return levels, float(p @ gone)
 
 
-@pytest.mark.by_day("3")
+@pytest.mark.thorough
 @pytest.mark.parametrize("servers", [1, 3])
 def test_timers_with_phases_page_by_page(servers: int) -> None:
     """Deliveries that follow the level, to be slowed down and stopped; every timer is followed."""
@@ -378,6 +378,7 @@ def test_a_polynomial_in_the_variation_is_met_and_what_does_not_settle_is_left_o
     assert between_erlang_laws(0.4, shapes, found)["a", None] == pytest.approx(2.36)
 
 
+@pytest.mark.thorough
 def test_services_between_erlang_laws() -> None:
     """At an Erlang law exactly; constant services as in a simulation of 80 million time units."""
     access = {"exponential": {"rate": 2.7}}

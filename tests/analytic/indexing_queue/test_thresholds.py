@@ -387,6 +387,7 @@ def predicted_cost(scenario: Scenario, policy: Policy) -> float:
     return next((each.value for each in rows if each.measure == "control_cost"), math.nan)
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_no_policy_is_better_than_the_optimum(data: st.DataObject) -> None:
@@ -457,7 +458,7 @@ def test_a_number_that_delivers_as_another_changes_nothing(
 # -- digits, sizes, other ways -----------------------------------------------------------------
 
 
-@pytest.mark.by_day(besides=("200-1000000.0",))
+@pytest.mark.by_day(besides=("200-1000000.0", "200-1e-06", "200-1.0"))
 @pytest.mark.parametrize("rate", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("places", [30, 200])
 def test_digits_survive_any_load(rate: float, places: int) -> None:

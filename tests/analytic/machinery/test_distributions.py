@@ -416,6 +416,7 @@ def test_a_start_that_was_warned_of_refutes_no_distribution() -> None:
     assert row.detectable > 0.5
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_an_error_far_larger_than_a_short_start_makes_is_caught_all_the_same() -> None:
     """A tenth of the window remembers the start; four fifths of the pages find too many."""

@@ -108,6 +108,7 @@ def at_random(rates: Any, weights: Any, law: Any) -> tuple[Any, Any]:
     return cost, lambda share: -weights / q * (b / (b + share)) ** 2
 
 
+@pytest.mark.thorough
 @given(problems, st.sampled_from(LAWS))
 def test_the_optimum_is_that_of_a_generic_solver(problem: Any, law: Any) -> None:
     """(7) and (12)-(15), both ways to 1e-10; many of the frequencies are 0."""
@@ -277,7 +278,7 @@ def decimal_best(rates: list[Decimal], weights: list[Decimal]) -> list[Decimal]:
     return shares
 
 
-@pytest.mark.by_day(besides=("1e-12", "1e-6", "0.5"))
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", ["1e-12", "1e-6", "0.5", "20"])
 def test_the_best_frequencies_have_twelve_digits(scale: str) -> None:
     """Five pages, one of them not worth a visit; nested bisections with 60 digits."""

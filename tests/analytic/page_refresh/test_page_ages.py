@@ -82,6 +82,7 @@ def test_there_are_ages_with_a_buffer_only() -> None:
     assert results.rows.find("index_age", 0) is None
 
 
+@pytest.mark.thorough
 def test_one_page_in_an_unlimited_queue_is_predicted_and_judged() -> None:
     scenario = load("pipeline-one-page")
     assert ages(scenario)[0] == pytest.approx(unlimited_age(0.5, 1.0), rel=1e-9)
@@ -104,7 +105,7 @@ def test_ages_are_judged(name: str) -> None:
     assert len([row for row in rows if row.verdict == "agrees"]) >= 4
 
 
-@pytest.mark.by_day(besides=("static-wrong1", "replacement-wrong2", "cyclic, gamma-wrong3"))
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "wrong"),

@@ -90,7 +90,7 @@ def freshness(scenario: Scenario) -> list[Any]:
 # -- the exact results and the simulation ----------------------------------------------------------
 
 
-@pytest.mark.by_day("cyclic, constant", "cyclic, exponential, heard up to a level")
+@pytest.mark.by_day("cyclic, exponential, heard up to a level")
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", PIPELINES)
 def test_the_simulation_agrees(name: str) -> None:
@@ -156,6 +156,7 @@ def test_the_exact_values_and_the_decomposition_of_an_overloaded_pipeline() -> N
     assert bare == pytest.approx(WRONG["no buffer at all"], abs=5e-7)
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_every_wrong_model_is_refuted_by_the_simulation() -> None:
     """Each wrong value is 8 standard errors away at least; the exact ones are within 4.6."""
@@ -223,7 +224,7 @@ def test_a_bigger_buffer_makes_the_index_staler() -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.by_day(besides=("10-0.522", "16-0.639"))
+@pytest.mark.thorough
 @pytest.mark.parametrize(("robots", "exact"), [(7, 0.439), (10, 0.522), (16, 0.639)])
 def test_the_lesson_is_simulated(robots: int, exact: float) -> None:
     """Standard errors below 0.0015: neighbours differ by 50 of them (seed of the file)."""
@@ -572,7 +573,7 @@ def test_the_map_of_the_decomposition(tmp_path: Path) -> None:
 # -- a planted error is caught ---------------------------------------------------------------------
 
 
-@pytest.mark.by_day("{}-{'buffer.waiting_places': 4}")
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("simulated", "predicted"),

@@ -96,7 +96,7 @@ def by_brute_force(scenario: Scenario, pages: int) -> float:
     return min(float(end.fun) for end in ends)
 
 
-@pytest.mark.by_day(besides=("timers", "Erlang timers", "LIFO", "push-out", "constant accesses"))
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", RANDOM)
 def test_the_best_frequencies_are_those_of_brute_force(name: str) -> None:
     """Planted: frequencies that are best without a buffer cost over 1 % more than these."""
@@ -250,6 +250,7 @@ def test_no_robot_at_all_can_be_the_best_number() -> None:
     assert fewest[0] < fewest[1] < 1.0
 
 
+@pytest.mark.thorough
 def test_a_price_on_robots_beside_that_of_staleness() -> None:
     """The other criterion is the price on robots alone, whose best is no robot."""
     scenario = example(9, 6, costs={"staleness": 2.5, "robots": 0.02})
@@ -286,7 +287,7 @@ def every_policy(scenario: Scenario) -> dict[tuple[int, ...], float]:
     return {each: cost_of(by_level(scenario, each)) for each in lists}
 
 
-@pytest.mark.by_day(besides=("timers", "LIFO"))
+@pytest.mark.thorough
 @pytest.mark.parametrize("changes", [{}, TIMED, LIFO], ids=["plain", "timers", "LIFO"])
 def test_no_threshold_policy_costs_less(changes: dict[str, Any]) -> None:
     """With no robot on the upper levels, which 1 … robots only would miss."""
@@ -538,7 +539,7 @@ def wide(kind: str) -> Scenario:
     return pipeline(kind).with_(changes | {SHARES: "uniform"})
 
 
-@pytest.mark.by_day("replacement")
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["replacement", "page-change"])
 def test_best_without_a_buffer_is_for_the_robots_there_are(kind: str) -> None:
     """Planted: with constant access times of the same mean they would be over 0.01 off."""

@@ -291,6 +291,7 @@ def test_the_command_shows_the_price_of_the_other_criterion(
     assert crawlsim("optimize", *words, "--target", "frequencies", "--figure", "c.svg")[0] == 0
 
 
+@pytest.mark.thorough
 def test_the_best_buffer_by_number_of_pages() -> None:
     """The more pages, the less the delay counts against the refresh interval: best loads."""
     for pages, load_, available in ((5, 0.66, 9), (200, 0.84, 11)):

@@ -152,7 +152,7 @@ def test_a_list_is_followed_in_two_ways(timers: Any) -> None:
     assert one.ages()[:4] == pytest.approx(shared.ages()[:4], rel=1e-9)
 
 
-@pytest.mark.by_day(besides=("rule1-pareto",))
+@pytest.mark.by_day(besides=("rule1-pareto", "rule1-lognormal"))
 @pytest.mark.parametrize(
     "access",
     [

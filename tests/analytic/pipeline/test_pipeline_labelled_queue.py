@@ -194,6 +194,7 @@ def test_what_is_refused_says_what_to_drop() -> None:
         optimize(small(REPLACED, priced), "static")
 
 
+@pytest.mark.thorough
 def test_a_decision_at_the_edge_says_so() -> None:
     """Replacement makes every robot welcome; with FIFO seven of sixteen are best."""
     found = optimize(small(REPLACED, {"costs.staleness": 1.0}), "static")

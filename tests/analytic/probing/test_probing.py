@@ -253,6 +253,7 @@ def best_hourly_times(name: str) -> tuple[float, ...]:
     return (*times, 28.0)
 
 
+@pytest.mark.by_day("micronet-15.4917708333")
 @pytest.mark.parametrize(
     ("name", "cost"), [("dbworld", 80.5914583333), ("micronet", 15.4917708333)]
 )
@@ -647,7 +648,7 @@ def verdict(scenario: Scenario, results: Results, measures: tuple[str, ...] = ()
     return overall(compare(predict(scenario)[0], results, measures or scenario.judged))
 
 
-@pytest.mark.by_day(besides=("dbworld-uniform", "dbworld-threshold", *OF_MICRONET))
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", LIBRARY)
 def test_simulation_and_formula_agree(name: str) -> None:
@@ -697,7 +698,7 @@ def shifted(scenario: Scenario, hours: float) -> Scenario:
     return scenario.with_("source.importance.breaks", later)
 
 
-@pytest.mark.by_day(besides=("micronet-uniform--1--0.08", "dbworld-threshold--1-0.0152"))
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "hours", "effect"),
@@ -735,6 +736,7 @@ def test_the_optimal_schedule_agrees_and_sees_a_shift_of_an_hour(
     assert verdict(scenario, sim.run(wrong)) == "disagrees"
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_three_per_cent_more_updates_disagree() -> None:
     """Twelve standard errors."""

@@ -260,6 +260,7 @@ def test_lists_with_two_closed_classes_count_from_the_start() -> None:
     assert abs(cost / lower - 1) > 0.1
 
 
+@pytest.mark.thorough
 def test_what_it_is_worth_to_see_the_environment() -> None:
     # The figures of docs/how-to/see-the-network.md's system in small; found by enumeration above.
     seen = optimize(system(), "switching")

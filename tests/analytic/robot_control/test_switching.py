@@ -142,6 +142,7 @@ def test_the_optimum_among_targets_is_that_of_the_general_solver(seed: int) -> N
     assert found.upper - found.lower <= 1e-10 * max(1.0, found.gain)
 
 
+@pytest.mark.thorough
 def test_six_hundred_optima_have_monotone_switching_curves() -> None:
     """The conjecture of talim2001, section 3: the sign of V(q, r) - V(q, r - 1), where it is clear.
 
@@ -386,7 +387,7 @@ def test_simulated_optima_agree(access: float, capacity: int, price: float, fami
     assert overall(rows) == "agrees"
 
 
-@pytest.mark.by_day(besides=("static", "switching"))
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_faster_service_is_seen(family: str) -> None:

@@ -61,6 +61,7 @@ def all_words(servers: int, longest: int) -> Any:
 # --- size ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_pages_that_are_not_worth_a_visit_are_not_in_the_graph() -> None:
     """Four pages among 900 that hardly matter: their own best order, in their own graph."""
     rates = [0.2, 0.5, 1.0, 2.0]

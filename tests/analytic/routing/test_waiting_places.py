@@ -151,6 +151,7 @@ def test_weights_of_losses_where_packets_wait() -> None:
     assert math.isclose(whole, (3 * each[0] + 2 * each[1]) / 3, rel_tol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.statistical
 def test_simulation_agrees_and_a_place_less_does_not() -> None:
     """Three shares and three rates; a false alarm in 1 of 1000 seeds, sees 2 to 4 %."""

@@ -65,6 +65,7 @@ def by_thresholds(scenario: Scenario, robots: list[int]) -> Scenario:
     return scenario.with_("activation", {"levels": robots})
 
 
+@pytest.mark.thorough
 def test_the_best_of_all_rules_is_the_best_list_of_thresholds_where_it_falls() -> None:
     """Against all lists, of random systems; where it rises somewhere nothing is said."""
     rng = np.random.default_rng(12)

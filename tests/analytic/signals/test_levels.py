@@ -110,6 +110,7 @@ def test_without_signals_it_is_the_plan_that_is_known() -> None:
         assert float(weights @ (1.0 - best.fresh)) == pytest.approx(known, rel=1e-8)
 
 
+@pytest.mark.thorough
 def test_more_recall_and_more_precision_are_never_worse() -> None:
     stream = np.random.default_rng(8)
     change, weights = stream.exponential(1.0, 50), stream.exponential(1.0, 50)

@@ -158,6 +158,7 @@ def test_where_nothing_is_known_of_the_start_no_run_settles_a_row() -> None:
     assert suggested_warmup(scenario)[0] < scenario.run.horizon
 
 
+@pytest.mark.thorough
 def test_the_rest_of_a_time_by_hand() -> None:
     """Constant: (1 - t)^2 / 2; exponential: e^-t; Pareto of shape 1.5, far out: like t^(1/2)."""
     assert residual_area(Deterministic(value=1.0), 0.25, 9.0) == pytest.approx(

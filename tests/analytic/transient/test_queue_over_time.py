@@ -481,7 +481,7 @@ STEADY = {
 }
 
 
-@pytest.mark.by_day(besides=("oscillating",))
+@pytest.mark.thorough
 @pytest.mark.parametrize("sections", [{}, STEADY], ids=["decaying", "oscillating"])
 def test_recovery_ends_with_the_last_crossing(sections: dict[str, Any]) -> None:
     scenario = system({"at": 2.5, "until": 4.25, "service_speed": 0.3}, **sections)

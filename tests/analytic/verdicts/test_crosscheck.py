@@ -392,6 +392,7 @@ def test_a_changed_parameter_disagrees(error: dict[str, object]) -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.by_day("False")
 @pytest.mark.parametrize("phases", [False, True])
 def test_the_true_system_does_not_disagree(phases: bool) -> None:
     true = queue(CONTROLLED | ({"buffer.obsolescence": PHASES} if phases else {}))

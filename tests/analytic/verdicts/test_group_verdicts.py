@@ -106,6 +106,7 @@ def test_a_host_that_is_fetched_too_seldom_is_caught() -> None:
     assert rows["crawl_frequency", "host 3"].verdict == "disagrees"
 
 
+@pytest.mark.thorough
 def test_a_single_page_may_still_disagree() -> None:
     """Of a page that changes half as fast as it should: it is followed by itself."""
     page = followed_pages(crawl().model.pages)[3]

@@ -30,7 +30,7 @@ def martingale(values: np.ndarray, mean: float) -> float:
     return float(np.trapezoid(prior * over_scales, steps) / null)
 
 
-@pytest.mark.by_day(besides=("10",))
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [FIRST, 40])
 def test_the_band_ends_where_the_martingale_reaches_its_bound(count: int) -> None:
     values = np.random.default_rng(1).normal(3.0, 2.0, count)

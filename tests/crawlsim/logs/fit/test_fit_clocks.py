@@ -44,17 +44,7 @@ def poisson(pages: int, each: float, years: float, seed: int) -> tuple[np.ndarra
     return page, np.concatenate([np.zeros(pages), rng.uniform(0, end, counts.sum())])
 
 
-@pytest.mark.by_day(
-    besides=(
-        "1.0-1.0",
-        "1.0-26.0",
-        "60.0-1.0",
-        "60.0-26.0",
-        "3600.0-1.0",
-        "3600.0-26.0",
-        "86400.0-26.0",
-    )
-)
+@pytest.mark.thorough
 @pytest.mark.parametrize("years", [1.0, 26.0])
 @pytest.mark.parametrize("step", [1.0, 60.0, 3600.0, DAY])
 def test_poisson_logs_are_not_called_bursty(step: float, years: float) -> None:
@@ -192,6 +182,7 @@ def test_long_poisson_logs_of_ordinary_clocks(
     assert found.find("update_rate", "from 0").estimate == pytest.approx(rate, rel=0.12)
 
 
+@pytest.mark.thorough
 def test_tests_by_a_clock_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """A third of an update in a step; times that are only spread, as before, are all rejected."""
     logs = [source_by_clock(seed, 20_000, 330.0, 1e-3) for seed in range(60)]
@@ -207,6 +198,7 @@ def test_tests_by_a_clock_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(planted) < 1e-10
 
 
+@pytest.mark.thorough
 def test_the_rate_knows_what_a_clock_hides() -> None:
     """95 % of the intervals hold the rate; counts over time, as before, are 15 % too low."""
     covered = []

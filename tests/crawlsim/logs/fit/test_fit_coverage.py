@@ -63,6 +63,7 @@ def test_change_rates() -> None:
     assert 0.93 <= covered(found.low, found.high, rates) <= 0.97
 
 
+@pytest.mark.thorough
 def test_weekly_intensity() -> None:
     rng = np.random.default_rng(2)
     values = np.array([2.0, 10.0, 0.5])

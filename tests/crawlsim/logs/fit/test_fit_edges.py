@@ -204,6 +204,7 @@ def test_intervals_of_a_switching_process_end_where_the_likelihood_has_fallen() 
         assert found.log_likelihood + near.fun == pytest.approx(1.92, abs=0.1)
 
 
+@pytest.mark.thorough
 def test_no_process_is_more_likely_than_the_fitted_one() -> None:
     """Weak cases have several hills; the truth, at least, is never above."""
     rng = np.random.default_rng(74)

@@ -72,7 +72,7 @@ def test_without_the_test_regular_pages_pass(monkeypatch: pytest.MonkeyPatch) ->
     assert found.summary["verdict"] == "poisson"
 
 
-@pytest.mark.by_day(besides=("parts1", "parts2", "parts3", "parts4"))
+@pytest.mark.thorough
 @pytest.mark.statistical
 @pytest.mark.parametrize("parts", [[4], [11], [61], [4] * 20, [4] * 10 + [60]])
 def test_p_values_of_uniform_spacings(parts: list[int]) -> None:

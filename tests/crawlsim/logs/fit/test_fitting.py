@@ -112,6 +112,7 @@ def test_broken_rows_are_counted_by_line(tmp_path: Path) -> None:
     assert trace.broken.lines[0][1] == "time = 'x' is not a number"
 
 
+@pytest.mark.thorough
 @given(st.lists(st.sampled_from(["a,1,0", "a,2", "", "b,x,1", "b,3,true", "c,4,5,6", ",5,1"])))
 def test_every_row_is_read_or_reported(rows: list[str]) -> None:
     """With and without quotes, which are read another way: the same rows, the same lines."""
@@ -357,6 +358,7 @@ def test_two_rows_at_one_time_are_one_crawl() -> None:
 # Deliveries
 
 
+@pytest.mark.thorough
 def test_batches_are_cut_where_the_gaps_fall_apart() -> None:
     rng = np.random.default_rng(14)
     starts = np.cumsum(rng.exponential(1.0, 3000) + 0.05)

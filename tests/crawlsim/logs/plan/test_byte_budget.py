@@ -151,6 +151,7 @@ def test_a_plan_of_bytes_beats_one_by_visits_by_a_tenth(
     assert stale_share(rates, visits).mean() < 0.75 * stale_share(rates, others).mean()
 
 
+@pytest.mark.thorough
 def test_an_even_share_is_of_the_bytes() -> None:
     """Half the budget spread evenly: more visits of each page, and the bytes are still kept."""
     log, _, sizes = site(60)

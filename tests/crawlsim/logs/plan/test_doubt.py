@@ -28,6 +28,7 @@ def collapsed(pages: int, changed_every: int) -> VisitLog:
     return replace(log, changed=log.changed & ~odd)
 
 
+@pytest.mark.thorough
 def test_an_index_without_repetitions_promises_nothing() -> None:
     plan = schedule_of(collapsed(40, 40), LogRequest(40 / WEEK))
     assert plan.expected is None

@@ -61,7 +61,7 @@ def test_a_log_of_changes_tells_changes_and_how_long_pages_were_watched() -> Non
     assert early.why == ["2 changes in 2.19 years", "no change in 700 days", "prior: not watched"]
 
 
-@pytest.mark.by_day("visits")
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["visits", "changes"])
 @pytest.mark.statistical
 def test_a_plan_pays_in_the_years_that_follow(kind: str) -> None:
@@ -165,6 +165,7 @@ def test_a_log_of_eight_months_is_unknown_and_half_of_it_is_even() -> None:
     assert plan.even_share == 0.5
 
 
+@pytest.mark.thorough
 def test_weights_draw_visits() -> None:
     log, _ = poisson_log(100)
     budget = 100 / (20 * DAY)
@@ -194,6 +195,7 @@ def test_hosts_and_pages_keep_to_their_limits() -> None:
     assert (1 / plan.intervals).sum() == pytest.approx(asked.visits, rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_other_rules_can_be_asked_for() -> None:
     log, _ = poisson_log(100)
     budget = 100 / (20 * DAY)
@@ -250,6 +252,7 @@ def test_whole_intervals_spend_the_budget(form: str, interval: float) -> None:
         assert (1 / intervals[hosts == host]).sum() <= 25 / (interval * DAY) * (1 + 1e-9)
 
 
+@pytest.mark.thorough
 def test_nutch_gets_no_interval_that_it_overrules() -> None:
     log, _ = poisson_log(100)
     plan = crawlsim.schedule(log, f"{100 / 85}/day", out_format="nutch")
@@ -283,6 +286,7 @@ def test_a_log_without_two_visits_of_a_page_says_nothing() -> None:
         schedule_of(log, LogRequest(4 / DAY))
 
 
+@pytest.mark.thorough
 def test_a_limit_that_does_not_bind_changes_nothing() -> None:
     log, _ = poisson_log(100)
     budget = 100 / (20 * DAY)
@@ -447,6 +451,7 @@ def test_weights_may_be_as_large_as_numbers_go() -> None:
     assert plan.intervals[:3].max() < plan.intervals[3:].min()
 
 
+@pytest.mark.thorough
 def test_a_date_that_leaves_the_last_years_empty_is_named() -> None:
     log = visit_log(np.full(60, 0.02) / DAY, np.full((60, 40), 20 * DAY))
     assert schedule_of(log, LogRequest(6 / DAY)).notes == ()

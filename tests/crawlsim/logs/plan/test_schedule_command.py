@@ -66,6 +66,7 @@ def test_a_log_becomes_a_schedule(log: str, crawlsim: Any) -> None:
     assert "cannot be predicted" in out
 
 
+@pytest.mark.thorough
 def test_neither_order_nor_files_nor_packing_change_anything(log: str, crawlsim: Any) -> None:
     rows = rows_of_a_log()
     order = np.random.default_rng(2).permutation(len(rows))
@@ -99,6 +100,7 @@ def test_json_says_what_is_expected(log: str, crawlsim: Any) -> None:
     assert json.loads(out)["backtest"] is None
 
 
+@pytest.mark.by_day(besides=("nutch-https://\\\\S+\\\\tnutch\\\\.fetchInterval\\\\.fixed=\\\\d+",))
 @pytest.mark.parametrize(
     ("form", "line"),
     [

@@ -89,6 +89,7 @@ def test_rates_given_a_mean_are_cells_of_their_law(finer: int, is_lognormal: boo
         np.testing.assert_allclose(row, cells / cells.sum(), rtol=1e-5, atol=1e-13)
 
 
+@pytest.mark.by_day("12.0")
 @pytest.mark.parametrize("shape", [0.1, 0.75, 12.0])
 def test_a_page_is_unseen_as_its_law_says(shape: float) -> None:
     """By Monte Carlo over quantiles: 4e5 rates, evenly over the law."""
@@ -109,6 +110,7 @@ def test_a_page_is_unseen_as_its_law_says(shape: float) -> None:
         np.testing.assert_allclose(np.exp(slope), expected, rtol=2e-2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tail", ["gamma", "lognormal"])
 def test_sums_of_rates_are_promised_with_heavy_tails_too(tail: str) -> None:
     """Six logs of 1000 pages with 14 gaps of four days: a page of four changes a day fills all.
@@ -306,6 +308,7 @@ def test_the_tree_of_folders_and_hosts_is_summed_exactly() -> None:
     np.testing.assert_allclose(means_of_folders(of_folder, groups, hierarchy), expected)
 
 
+@pytest.mark.thorough
 def test_a_page_unlike_all_others_of_its_folder_has_a_rate_too() -> None:
     """Three thousand pages that never change, and one that changes every second."""
     cold = [(page, 30 * DAY * visit) for page in range(1, 3001) for visit in range(10)]
@@ -331,6 +334,7 @@ def test_a_cut_of_change_times_keeps_the_quiet_time_before_it() -> None:
         assert known.end - (known.start + known.length).max() < 30 * DAY
 
 
+@pytest.mark.thorough
 def test_shapes_do_not_count_by_where_the_grid_lies() -> None:
     """One gap of each page tells no shape from another: more changes, other draws, no jumps."""
     pages = 3000

@@ -121,6 +121,7 @@ def test_times_that_are_no_dates_are_fitted_and_not_planned(tmp_path: Path) -> N
         crawlsim.fit([path, other])
 
 
+@pytest.mark.thorough
 def test_one_estimator_with_and_without_a_shared_prior(tmp_path: Path) -> None:
     """Where gaps are many the prior says next to nothing, and both say the same."""
     rng = np.random.default_rng(5)
