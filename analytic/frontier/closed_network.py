@@ -17,7 +17,7 @@ from math import comb, factorial
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.optimize
+import scipy
 from numpy.typing import ArrayLike
 from scipy.special import gammainccinv, gammaln, xlogy
 

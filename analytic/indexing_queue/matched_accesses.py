@@ -6,8 +6,7 @@ from copy import deepcopy
 from functools import lru_cache
 
 import numpy as np
-from scipy.linalg import expm
-from scipy.optimize import minimize
+import scipy
 from scipy.special import expit
 
 from analytic.index.conditions import fleet_of
@@ -55,7 +54,7 @@ def likeliest_phases(law: Distribution, order: int) -> PhaseType:
         return np.diag(-rates) + np.diag(rates[:-1] * follows, 1)
 
     def unlikely(where: Array) -> float:
-        after = expm(generator(where) * _FIRST[:, None, None])
+        after = scipy.linalg.expm(generator(where) * _FIRST[:, None, None])
         beyond = []
         for _ in range(_DOUBLINGS):
             beyond.append(after[:, 0].sum(axis=1))
@@ -65,7 +64,7 @@ def likeliest_phases(law: Distribution, order: int) -> PhaseType:
 
     places = np.arange(1.0, order)
     starts = [*0.1 * places, *0.0 * places + 3.0], [*-2.0 * places, *0.0 * places - 2.0]
-    tried = [minimize(unlikely, np.array(start), method="BFGS") for start in starts]
+    tried = [scipy.optimize.minimize(unlikely, np.array(start), method="BFGS") for start in starts]
     found = min(tried, key=lambda each: each.fun)
     rows = generator(found.x) / mean
     alpha = (1.0, *[0.0] * (order - 1))

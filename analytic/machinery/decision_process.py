@@ -21,10 +21,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, diags_array
-from scipy.sparse.csgraph import breadth_first_order
-from scipy.sparse.linalg import splu
 
 from analytic.machinery.markov import closed_classes
 from scenarios.arrays import Array, IntArray
@@ -62,10 +60,10 @@ class DecisionProcess:
     """
 
     costs: Array
-    transitions: csr_matrix
-    decisions: csr_matrix
+    transitions: scipy.sparse.csr_matrix
+    decisions: scipy.sparse.csr_matrix
     first: IntArray
-    options: csr_matrix
+    options: scipy.sparse.csr_matrix
     option_costs: Array
 
     def __post_init__(self) -> None:
@@ -108,11 +106,13 @@ class DecisionProcess:
         onward = self.transitions @ values - self.transitions.diagonal() * values
         return self.costs + onward + self.decisions @ best - self.outflow * values
 
-    def generator(self, policy: IntArray) -> csr_matrix:
+    def generator(self, policy: IntArray) -> scipy.sparse.csr_matrix:
         """Rates of the chain under a policy, the diagonal included."""
         rates = self.transitions + self.decisions @ self.options[policy]
-        rates = rates - diags_array(rates.diagonal())
-        return csr_matrix(rates - diags_array(np.asarray(rates.sum(axis=1)).ravel()))
+        rates = rates - scipy.sparse.diags_array(rates.diagonal())
+        return scipy.sparse.csr_matrix(
+            rates - scipy.sparse.diags_array(np.asarray(rates.sum(axis=1)).ravel())
+        )
 
     def cost_rates(self, policy: IntArray) -> Array:
         """Cost per unit time in each state under a policy, shape (states,)."""
@@ -150,7 +150,7 @@ class Solution(NamedTuple):
     iterations: int
 
 
-def _solved(generator: csr_matrix, costs: Array, state: int) -> Evaluation:
+def _solved(generator: scipy.sparse.csr_matrix, costs: Array, state: int) -> Evaluation:
     """Gain and values of a chain with one closed class that holds `state`.
 
     Raises
@@ -168,7 +168,7 @@ def _solved(generator: csr_matrix, costs: Array, state: int) -> Evaluation:
         raise ValueError("the equations of a policy are singular to rounding") from None
 
 
-def _likely_state(generator: csr_matrix, start: int) -> int:
+def _likely_state(generator: scipy.sparse.csr_matrix, start: int) -> int:
     """The likeliest state after many steps of the uniformised chain."""
     steps = generator.T.tocsr() / float(-generator.diagonal().min())
     probabilities = np.zeros(generator.shape[0])
@@ -178,15 +178,15 @@ def _likely_state(generator: csr_matrix, start: int) -> int:
     return int(np.argmax(probabilities))
 
 
-def _relative_to(generator: csr_matrix, costs: Array, state: int) -> Evaluation:
+def _relative_to(generator: scipy.sparse.csr_matrix, costs: Array, state: int) -> Evaluation:
     """Gain, and values relative to that of a state in the closed class."""
     keep = np.ones(len(costs))
     keep[state] = 0.0
-    ones = csr_matrix(
+    ones = scipy.sparse.csr_matrix(
         (np.ones(len(costs)), (np.arange(len(costs)), np.full(len(costs), state))),
         shape=generator.shape,
     )
-    solver = splu((generator @ diags_array(keep) - ones).tocsc())
+    solver = scipy.sparse.linalg.splu((generator @ scipy.sparse.diags_array(keep) - ones).tocsc())
     values = solver.solve(-costs)
     values += solver.solve(-costs - (generator @ (values * keep) - values[state]))
     gain = float(values[state])
@@ -241,11 +241,13 @@ def _made_unichain(process: DecisionProcess, policy: IntArray) -> IntArray:
     return policy
 
 
-def _reaching(generator: csr_matrix, state: int) -> NDArray[np.bool_]:
+def _reaching(generator: scipy.sparse.csr_matrix, state: int) -> NDArray[np.bool_]:
     """Whether each state reaches the given one."""
-    backwards = csr_matrix((generator > 0).astype(np.int8).T)
+    backwards = scipy.sparse.csr_matrix((generator > 0).astype(np.int8).T)
     reached = np.zeros(generator.shape[0], dtype=bool)
-    reached[breadth_first_order(backwards, state, return_predecessors=False)] = True
+    reached[
+        scipy.sparse.csgraph.breadth_first_order(backwards, state, return_predecessors=False)
+    ] = True
     return reached
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
+import scipy
 
 from analytic.index.accesses import accessed_pages
 from analytic.index.conditions import buffer_of, discipline_of, fleet_of
@@ -355,7 +355,7 @@ def labelled_page(
     return LabelledPage(levels, rate, age, fate_rates, float(stationary @ active), switches)
 
 
-def _age(explored: Explored, moves: csr_matrix, starts: Array) -> float:
+def _age(explored: Explored, moves: scipy.sparse.csr_matrix, starts: Array) -> float:
     """Mean time until the index is current, by some of the moves; inf where it never is."""
     stale = np.array([not state.current for state in explored.states])
     ends = np.asarray(moves[stale][:, ~stale].sum(axis=1)).ravel()

@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from scipy.sparse import csr_matrix, diags_array, eye_array, kron
 
 from analytic.index.accesses import accessed_pages, time_per_access
 from analytic.index.formula import dependent
@@ -120,12 +119,12 @@ class MarkedQueue(NamedTuple):
     """
 
     service: PhaseLaw
-    silent: csr_matrix
+    silent: scipy.sparse.csr_matrix
     begun: Array
-    others: csr_matrix
-    marked: csr_matrix
+    others: scipy.sparse.csr_matrix
+    marked: scipy.sparse.csr_matrix
     at_once: Array
-    crowded: csr_matrix
+    crowded: scipy.sparse.csr_matrix
     heard: Array
 
 
@@ -279,7 +278,7 @@ class Steps(NamedTuple):
         Steps after which the queue is empty, or the service of a marked page has begun.
     """
 
-    step: csr_matrix
+    step: scipy.sparse.csr_matrix
     rate: float
     settled: int
 
@@ -294,7 +293,7 @@ def steps_of(queue: MarkedQueue) -> Steps:
     """
     out = np.asarray(queue.silent.sum(axis=1)).ravel() + queue.begun
     rate = float(out.max())
-    step = csr_matrix(queue.silent / rate + diags_array(1.0 - out / rate))
+    step = scipy.sparse.csr_matrix(queue.silent / rate + scipy.sparse.diags_array(1.0 - out / rate))
     busy = np.append(0.0, np.ones(len(out) - 1))
     settled = 0
     while busy.max() > _NEGLIGIBLE:
@@ -378,7 +377,9 @@ def _around(
     missed = until_heard(during(followed.reward + queue.begun * followed.indexing))
     at_once = queue.at_once * followed.indexing
 
-    def rounded(values: Array, given: float, marked: csr_matrix) -> tuple[Array, Array]:
+    def rounded(
+        values: Array, given: float, marked: scipy.sparse.csr_matrix
+    ) -> tuple[Array, Array]:
         """Once around the list; `given` is 1, or 0 for the part that is linear in the values."""
         total = np.zeros_like(values)
         for share in shares[::-1].tolist():
@@ -478,17 +479,19 @@ def shared_marked(
     As `periodic_lists.shared_rate`, with the marks; it ends when the service of a marked page
     begins.
     """
-    lost = diags_array(rate * (1.0 - _room(queue)))
+    lost = scipy.sparse.diags_array(rate * (1.0 - _room(queue)))
     comes = rate * np.asarray(shared.tagged.sum(axis=1)).ravel()
     begins = np.kron(np.ones_like(comes), queue.begun) + np.kron(comes, queue.at_once)
-    unmoved = kron(eye_array(shared.phases.size), queue.silent)
-    unmoved = unmoved + kron(shared.others, rate * queue.others + lost)
+    unmoved = scipy.sparse.kron(scipy.sparse.eye_array(shared.phases.size), queue.silent)
+    unmoved = unmoved + scipy.sparse.kron(shared.others, rate * queue.others + lost)
     bounds = []
     for taken_for in (0.0, 1.0)[not queue.crowded.nnz :]:
         marked = queue.marked + taken_for * queue.crowded
         crowds = (1.0 - taken_for) * np.asarray(queue.crowded.sum(axis=1)).ravel()
-        moves = unmoved + kron(shared.tagged, rate * marked + lost)
-        solve = total_rewards(csr_matrix(moves), followed.change + begins + np.kron(comes, crowds))
+        moves = unmoved + scipy.sparse.kron(shared.tagged, rate * marked + lost)
+        solve = total_rewards(
+            scipy.sparse.csr_matrix(moves), followed.change + begins + np.kron(comes, crowds)
+        )
         totals = solve(followed.reward + begins * followed.indexing)
         by_phase = totals.reshape(shared.phases.size, -1)[:, : len(stationary)]
         bounds.append(float(shared.phases.ravel() @ by_phase @ stationary))

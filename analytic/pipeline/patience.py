@@ -17,8 +17,8 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_matrix
 from scipy.special import gammaln
 
 from analytic.index.accesses import accessed_pages
@@ -265,7 +265,9 @@ def counted_ages(counted: Explored, stationary: Array, shares: ArrayLike) -> Arr
     return by_kind(age, shares)
 
 
-def _leaking(counted: Explored, stationary: Array, mu: float, f: float) -> tuple[csr_matrix, Array]:
+def _leaking(
+    counted: Explored, stationary: Array, mu: float, f: float
+) -> tuple[scipy.sparse.csr_matrix, Array]:
     """The rates that stay, and those of the ends: a change, or a copy of the page is indexed."""
     plain, indexed = counted.rates
     leak = f * np.asarray(indexed.sum(axis=1)).ravel()

@@ -16,9 +16,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import lu_factor, lu_solve
-from scipy.sparse import csr_matrix, diags_array, eye_array, kron
 
 from analytic.index.accesses import accessed_pages, time_per_access
 from analytic.index.formula import dependent
@@ -88,9 +87,9 @@ class _Seen:
         if np.all(heard == 1.0):
             return self
         skipped = self.until * (1.0 - heard)
-        system = lu_factor(np.eye(len(heard)) - self.apart * (1.0 - heard))
-        missed = lu_solve(system, self.missed)
-        apart = lu_solve(system, self.apart * heard)
+        system = scipy.linalg.lu_factor(np.eye(len(heard)) - self.apart * (1.0 - heard))
+        missed = scipy.linalg.lu_solve(system, self.missed)
+        apart = scipy.linalg.lu_solve(system, self.apart * heard)
         return _Seen(
             missed=missed,
             apart=apart,
@@ -288,10 +287,10 @@ def _random(queue: DeliveredQueue, share: float, seen: _Seen) -> tuple[float, fl
     lost = 1.0 - room
     moved = (1.0 - share) * other + lost[:, None] * seen.apart
     constant = share * room * seen.stale + (1.0 - share) * others_missed + lost * seen.missed
-    inverse = lu_factor(np.eye(len(room)) - moved)
-    values = lu_solve(inverse, constant)
-    first = lu_solve(inverse, room * seen.stale - others_missed - other @ values)
-    second = lu_solve(inverse, -2.0 * (other @ first))
+    inverse = scipy.linalg.lu_factor(np.eye(len(room)) - moved)
+    values = scipy.linalg.lu_solve(inverse, constant)
+    first = scipy.linalg.lu_solve(inverse, room * seen.stale - others_missed - other @ values)
+    second = scipy.linalg.lu_solve(inverse, -2.0 * (other @ first))
     until = seen.until
     return seen.first + float(until @ values), float(until @ first), float(until @ second)
 
@@ -312,8 +311,8 @@ class SharedList(NamedTuple):
     """
 
     phases: Array
-    tagged: csr_matrix
-    others: csr_matrix
+    tagged: scipy.sparse.csr_matrix
+    others: scipy.sparse.csr_matrix
 
 
 def fetching(slots: NDArray[np.bool_], robots: int) -> SharedList:
@@ -355,14 +354,14 @@ def _step(after: NDArray[Any], robots: int) -> Array:
     return (after[:, None] == np.arange(robots + 1)).astype(float)
 
 
-def _next_slot(steps: Array) -> csr_matrix:
+def _next_slot(steps: Array) -> scipy.sparse.csr_matrix:
     """From each slot to the next one, the last to the first."""
     length, size = steps.shape[:2]
     slot, held, after = steps.nonzero()
     rows = slot * size + held
     columns = (slot + 1) % length * size + after
     shape = (length * size, length * size)
-    return csr_matrix((steps[slot, held, after], (rows, columns)), shape=shape)
+    return scipy.sparse.csr_matrix((steps[slot, held, after], (rows, columns)), shape=shape)
 
 
 def shared_rate(queue: PageQueue, shared: SharedList, rate: float, change: float) -> float:
@@ -414,14 +413,20 @@ def _total(
     states = len(queue.stationary)
     entering = queue.entering[0]
     has_room = entering > 0
-    entered = diags_array(1.0 / np.where(has_room, entering, 1.0)) @ queue.moves(1)
-    full = diags_array(np.where(has_room, 0.0, rate))
+    entered = scipy.sparse.diags_array(1.0 / np.where(has_room, entering, 1.0)) @ queue.moves(1)
+    full = scipy.sparse.diags_array(np.where(has_room, 0.0, rate))
     comes = rate * np.asarray(shared.tagged.sum(axis=1)).ravel()
-    moves = kron(eye_array(phases), queue.moves(0)) + kron(shared.tagged, full)
-    moves = moves + kron(shared.others, rate * diags_array(1.0 * has_room) @ entered + full)
+    moves = scipy.sparse.kron(scipy.sparse.eye_array(phases), queue.moves(0)) + scipy.sparse.kron(
+        shared.tagged, full
+    )
+    moves = moves + scipy.sparse.kron(
+        shared.others, rate * scipy.sparse.diags_array(1.0 * has_room) @ entered + full
+    )
     ends = np.kron(comes, 1.0 * has_room)
     rewards = reward + np.kron(comes, has_room * at_entry)
-    totals = total_rewards(csr_matrix(moves), change + ends)(rewards).reshape(phases, states)
+    totals = total_rewards(scipy.sparse.csr_matrix(moves), change + ends)(rewards).reshape(
+        phases, states
+    )
     return float(shared.phases.ravel() @ totals @ queue.stationary)
 
 

@@ -12,8 +12,8 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_matrix
 
 from analytic.index import conditions
 from analytic.index.accesses import accessed_pages
@@ -55,12 +55,14 @@ class PageQueue(NamedTuple):
         """Rates of the deliveries of which 1, 2, … pages enter, shape (largest batch, states)."""
         return self.bands[1:].sum(axis=2)
 
-    def moves(self, entering: int) -> csr_matrix:
+    def moves(self, entering: int) -> scipy.sparse.csr_matrix:
         """Rates of the moves at which this many pages enter, shape (states, states)."""
         band = self.bands[entering]
         rows, places = band.nonzero()
         columns = rows + places - self.lower
-        return csr_matrix((band[rows, places], (rows, columns)), shape=(len(band), len(band)))
+        return scipy.sparse.csr_matrix(
+            (band[rows, places], (rows, columns)), shape=(len(band), len(band))
+        )
 
 
 def page_queue(chain: QueueChain, stationary: Array | None = None) -> PageQueue:

@@ -14,9 +14,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix, lil_matrix
 
 from analytic.index.optimum import Best
 from analytic.machinery.decision_process import DecisionProcess, policy_iteration
@@ -137,14 +136,16 @@ class Levels:
         return np.concatenate(rows)
 
     @cached_property
-    def moves(self) -> tuple[csr_matrix, csr_matrix, csr_matrix]:
+    def moves(
+        self,
+    ) -> tuple[scipy.sparse.csr_matrix, scipy.sparse.csr_matrix, scipy.sparse.csr_matrix]:
         """Probabilities at a delivery, rates of services and of all other events between levels."""
         m = self.phases
         K = self.capacity
         alpha = self.service.start
         exits = self.service.exit_rates
         T = self.service.generator
-        blocks = [lil_matrix((self.number, self.number)) for _ in range(3)]
+        blocks = [scipy.sparse.lil_matrix((self.number, self.number)) for _ in range(3)]
         delivered, served, undecided = blocks
         for pages in range(K + 1):
             here = slice(0, 1) if pages == 0 else slice(1 + (pages - 1) * m, 1 + pages * m)
@@ -157,7 +158,7 @@ class Levels:
                 undecided[here, here] = T - np.diag(np.diag(T))
             if pages >= 2:
                 undecided[here, below] = self.obsolescence * (pages - 1) * np.eye(m)
-        return tuple(map(csr_matrix, blocks))
+        return tuple(map(scipy.sparse.csr_matrix, blocks))
 
 
 @dataclass(frozen=True)
@@ -269,7 +270,7 @@ class SwitchedQueue:
             transitions=self._undecided,
             decisions=self.decided,
             first=first,
-            options=csr_matrix(rows, shape=(count, self.states)),
+            options=scipy.sparse.csr_matrix(rows, shape=(count, self.states)),
             option_costs=np.zeros(count),
         )
 
@@ -325,7 +326,7 @@ class SwitchedQueue:
         )
         return np.logical_and.accumulate(on[..., :-1], axis=2).sum(axis=2).T
 
-    def generator(self, policy: IntArray) -> csr_matrix:
+    def generator(self, policy: IntArray) -> scipy.sparse.csr_matrix:
         """The generator of the chain under a policy."""
         return self.process(self.rewards()).generator(policy)
 
@@ -347,7 +348,9 @@ class SwitchedQueue:
         if self.states <= _MOST_DENSE:
             return stationary(generator.toarray(), self.start), recurrent
         law = np.zeros(self.states)
-        law[recurrent] = stationary_sparse(csr_matrix(generator[recurrent][:, recurrent]))
+        law[recurrent] = stationary_sparse(
+            scipy.sparse.csr_matrix(generator[recurrent][:, recurrent])
+        )
         return law, recurrent
 
     def gain(self, policy: IntArray, rewards: Rewards) -> float:
@@ -355,23 +358,27 @@ class SwitchedQueue:
         return float(self.settled(policy)[0] @ self.by_state(self.earned(rewards)))
 
     @cached_property
-    def decided(self) -> csr_matrix:
+    def decided(self) -> scipy.sparse.csr_matrix:
         """Rates from states to decisions: deliveries take a robot away, services none."""
         delivered, served, _ = self.levels.moves
         mode, group = (self.modes.fewer >= 0).nonzero()
         to, rate = self.modes.fewer[mode, group], self.modes.heard[mode, group]
         size = self.modes.number
-        one_less = csr_matrix((rate, (mode, to)), shape=(size, size))
-        rates = sp.kron(delivered, one_less) + sp.kron(served, sp.eye_array(size))
-        return csr_matrix(csr_matrix(rates)[self._there])
+        one_less = scipy.sparse.csr_matrix((rate, (mode, to)), shape=(size, size))
+        rates = scipy.sparse.kron(delivered, one_less) + scipy.sparse.kron(
+            served, scipy.sparse.eye_array(size)
+        )
+        return scipy.sparse.csr_matrix(scipy.sparse.csr_matrix(rates)[self._there])
 
     @cached_property
-    def _undecided(self) -> csr_matrix:
+    def _undecided(self) -> scipy.sparse.csr_matrix:
         """Rates between states without a decision: of phases, obsolescence, the environment."""
-        around = sp.kron(self.modes.changes, sp.eye_array(self.modes.combinations))
-        rates = sp.kron(self.levels.moves[2], sp.eye_array(self.modes.number))
-        rates = rates + sp.kron(sp.eye_array(self.levels.number), around)
-        kept = csr_matrix(csr_matrix(rates)[self._there][:, self._there])
+        around = scipy.sparse.kron(
+            self.modes.changes, scipy.sparse.eye_array(self.modes.combinations)
+        )
+        rates = scipy.sparse.kron(self.levels.moves[2], scipy.sparse.eye_array(self.modes.number))
+        rates = rates + scipy.sparse.kron(scipy.sparse.eye_array(self.levels.number), around)
+        kept = scipy.sparse.csr_matrix(scipy.sparse.csr_matrix(rates)[self._there][:, self._there])
         kept.eliminate_zeros()
         return kept
 
@@ -457,7 +464,7 @@ def measures_of_policy(queue: SwitchedQueue, policy: IntArray) -> Measures:
     return _measures(queue, *queue.settled(policy))
 
 
-def measures_of_chain(queue: SwitchedQueue, generator: csr_matrix) -> Measures:
+def measures_of_chain(queue: SwitchedQueue, generator: scipy.sparse.csr_matrix) -> Measures:
     """Measures of any stationary rule, from the generator of its chain on the states of the queue.
 
     Raises

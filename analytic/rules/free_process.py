@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import nan
 
 import numpy as np
-from scipy.sparse import csr_matrix, diags_array
+import scipy
 
 from analytic.index.conditions import buffer_and_robots, fleet_of
 from analytic.index.formula import Condition, dependent
@@ -253,16 +253,16 @@ def decision_process(rates: LevelRates) -> DecisionProcess:
     flows = np.asarray(steered.sum(axis=1)).reshape(states, numbers)
     fastest = np.where(flows.max(axis=1) > 0, flows.max(axis=1), 1.0)
     of_option = np.repeat(fastest, numbers)
-    own = csr_matrix(
+    own = scipy.sparse.csr_matrix(
         (1.0 - flows.ravel() / of_option, (np.arange(states * numbers), _origins(states, numbers))),
         shape=steered.shape,
     )
     return DecisionProcess(
         costs=np.zeros(states),
         transitions=_falls(rates, starts),
-        decisions=csr_matrix(diags_array(fastest)),
+        decisions=scipy.sparse.csr_matrix(scipy.sparse.diags_array(fastest)),
         first=numbers * np.arange(states + 1),
-        options=csr_matrix(diags_array(1.0 / of_option) @ steered + own),
+        options=scipy.sparse.csr_matrix(scipy.sparse.diags_array(1.0 / of_option) @ steered + own),
         option_costs=(costs / fastest[:, None]).ravel(),
     )
 
@@ -272,7 +272,7 @@ def _origins(states: int, numbers: int) -> Array:
     return np.repeat(np.arange(states), numbers)
 
 
-def _entries(rates: LevelRates, starts: Array, numbers: int) -> csr_matrix:
+def _entries(rates: LevelRates, starts: Array, numbers: int) -> scipy.sparse.csr_matrix:
     """Rates that depend on the robots, and changes of phase, shape (options, states)."""
     rows, columns, values = [], [], []
     for level, steps in enumerate(rates.up):
@@ -286,10 +286,10 @@ def _entries(rates: LevelRates, starts: Array, numbers: int) -> csr_matrix:
             values.append(block[number, origin, target][moves])
     shape = numbers * starts[-1], starts[-1]
     where = np.concatenate(rows), np.concatenate(columns)
-    return csr_matrix((np.concatenate(values), where), shape=shape)
+    return scipy.sparse.csr_matrix((np.concatenate(values), where), shape=shape)
 
 
-def _falls(rates: LevelRates, starts: Array) -> csr_matrix:
+def _falls(rates: LevelRates, starts: Array) -> scipy.sparse.csr_matrix:
     """Rates to the level below, shape (states, states)."""
     rows, columns, values = [], [], []
     for level, block in enumerate(rates.down[1:], start=1):
@@ -298,4 +298,4 @@ def _falls(rates: LevelRates, starts: Array) -> csr_matrix:
         columns.append(starts[level - 1] + target)
         values.append(block[origin, target])
     where = np.concatenate(rows), np.concatenate(columns)
-    return csr_matrix((np.concatenate(values), where), shape=(starts[-1], starts[-1]))
+    return scipy.sparse.csr_matrix((np.concatenate(values), where), shape=(starts[-1], starts[-1]))

@@ -16,7 +16,7 @@ from math import inf, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
+import scipy
 
 from analytic.index import conditions
 from analytic.index.conditions import buffer_and_robots
@@ -315,17 +315,17 @@ def bounded(scenario: Scenario, numbers: Sequence[int]) -> _Bounded:
         columns.append(stuck)
         rates.append(np.ones(len(stuck)))
     shape = count * states, count * states
-    events = csr_matrix(
+    events = scipy.sparse.csr_matrix(
         (np.concatenate(rates), (np.concatenate(rows), np.concatenate(columns))), shape
     )
     of_state, number = np.nonzero(allowed)
     more = np.maximum(np.subtract.outer(np.array(numbers), np.array(numbers)), 0).T
     process = DecisionProcess(
         costs=costs.ravel(),
-        transitions=csr_matrix(shape),
+        transitions=scipy.sparse.csr_matrix(shape),
         decisions=events,
         first=np.concatenate([[0], np.cumsum(allowed.sum(axis=1))]),
-        options=csr_matrix(
+        options=scipy.sparse.csr_matrix(
             (np.ones(len(number)), (np.arange(len(number)), of_state % states + states * number)),
             (len(number), count * states),
         ),

@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from analytic.signals.cycles import Cycles, cycles_at, signal_worths, signals_of
 from scenarios.arrays import Array
@@ -150,7 +150,7 @@ class _Search:
         if low == -math.inf:
             every = self._at(math.exp(_LEAST))
             return 0.0, every, every
-        found = brentq(
+        found = scipy.optimize.brentq(
             lambda height: _surplus(self._at(math.exp(height)), accesses), low, high, xtol=_ROUNDING
         )
         step = _ROUNDING

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analytic.frontier import expected_cycles
 from analytic.index.accesses import time_per_access
 from analytic.index.conditions import fleet_of, service_law
 from analytic.index.formula import Prediction, dependent, is_covered
@@ -28,7 +27,6 @@ from analytic.machinery.phase_type import phase_count
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import mean_time, moments
 from analytic.page_set import list_relaxation
-from analytic.signals import due_cycles
 from analytic.transient.forgetting import Forgetting
 from analytic.transient.formulas import QUEUE
 from analytic.transient.queue import QueueOverTime
@@ -228,6 +226,8 @@ def _due_at_once(scenario: Scenario) -> Iterator[WarmUpNeed]:
 def _times_until_due(scenario: Scenario) -> Array:
     """The mean time from a delivery of each page until it is due again, with signals or without."""
     if scenario.model.hearing is not None:
+        from analytic.signals import due_cycles  # loaded only where pages fall due, as below
+
         return due_cycles(scenario).lengths
     return due_intervals(present(scenario.model.frontier).policy, present(scenario.model.pages))
 
@@ -397,6 +397,8 @@ def _relaxation(name: str, process: Gaps) -> Iterator[WarmUpNeed]:
 def _cycles(scenario: Scenario) -> Iterator[WarmUpNeed]:
     """Times from one delivery to the next of pages that fall due."""
     pages = present(scenario.model.pages)
+    from analytic.frontier import expected_cycles
+
     cycles = expected_cycles(scenario, _times_until_due(scenario))
     times = np.where(np.isfinite(cycles), cycles, 0.0)
     rarest = int(np.argmax(times))
