@@ -38,8 +38,8 @@ _ROUNDS = 60
 _ENOUGH = 100
 """Climbs to a level from which on the pilot knows how often it is climbed to."""
 
-_MOST_EVENTS = 10**9
-"""Events after which the pilot is given up: some two minutes."""
+_MOST_EVENTS = 10**8
+"""Events after which the pilot is given up: a minute or less, many times what others take."""
 
 _MOST_COPIES = 64
 
@@ -146,26 +146,24 @@ def rare_losses(
     splits = _pilot(scenario, seed, pilot)
     work = partial(_followed, scenario, seed, splits)
     rows: list[tuple[float, float, int]] = []
-    count = min(max(FEWEST, scenario.run.replications), most)
+    count = needed = min(max(FEWEST, scenario.run.replications), most)
     while True:
         which = range(len(rows), count)
         for row in executor.map(work, which) if executor else map(work, which):
             rows.append(row)
             if progress:
-                progress(len(rows), count)
+                progress(len(rows), max(count, needed))
         found = _estimated(scenario.name, seed, np.array(rows), splits)
-        count = _next_count(found, precision, most)
+        needed = min(_needed(found, precision), most)
+        count = max(len(rows), min(needed, 2 * len(rows)))
         if count == len(rows):
             return found
 
 
-def _next_count(found: RareLosses, precision: float, most: int) -> int:
+def _needed(found: RareLosses, precision: float) -> int:
+    """Replications that the precision takes, as far as those that are done can say."""
     half = math.log(found.high / found.probability)
-    done = found.replications
-    if half <= precision:
-        return done
-    needed = math.ceil(done * (half / precision) ** 2)
-    return max(done, min(needed, 2 * done, most))
+    return math.ceil(found.replications * max(half / precision, 1.0) ** 2)
 
 
 def _estimated(name: str, seed: int, rows: Array, splits: _Splits) -> RareLosses:

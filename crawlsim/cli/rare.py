@@ -26,7 +26,7 @@ from crawlsim.cli.output import progress_bar
 from crawlsim.cli.streams import Interrupted
 from crawlsim.cli.tables import print_json, warn
 from crawlsim.cli.workers import workers
-from scenarios import ScenarioError
+from scenarios import Scenario, ScenarioError
 from scenarios.text import counted
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ def rare(
                 pilot=work.climbed,
             )
     except KeyboardInterrupt:
-        raise Interrupted(f"{work.so_far}: too little for a number") from None
+        raise Interrupted(work.so_far) from None
+    except ScenarioError as error:
+        raise _with_formula(error, scenario) from None
     reached = math.log(found.high / found.probability)
     if reached > precision:
         warn(
@@ -117,19 +119,24 @@ class _Work:
         self._quiet = quiet
         self._bars = bars
         self._part = ""
+        self._first_round = 0
         self.so_far = "nothing was seen yet"
         self._show("pilot")
 
     def climbed(self, levels: int, in_all: int, events: int) -> None:
         """The pilot has climbed to so many levels; how long it takes nobody knows."""
         reached = f"level {levels} of {in_all}"
-        self.so_far = f"the pilot has climbed to {reached}, in {events:.2g} events"
+        self.so_far = (
+            f"the pilot has climbed to {reached}, in {events:.2g} events: too little for a number"
+        )
         self._show(f"pilot at {reached}")
 
     def followed(self, done: int, in_all: int) -> None:
-        """So many replications are done."""
-        self.so_far = f"{done} of {counted(in_all, 'replication')} are done"
-        self._show("splitting")(done, in_all)
+        """So many replications are done; the first ones say how many the precision takes."""
+        self._first_round = self._first_round or in_all
+        part = "first round" if in_all == self._first_round else "splitting"
+        self.so_far = f"{part}, {done} of {counted(in_all, 'replication')}; nothing of them is kept"
+        self._show(part)(done, in_all)
 
     def _show(self, part: str) -> Callable[[int, int], None]:
         if part != self._part:
@@ -138,6 +145,17 @@ class _Work:
             bar = progress_bar(f"{self._name}: {part}", self._quiet)
             self._update = self._bars.enter_context(bar)
         return self._update
+
+
+def _with_formula(error: ScenarioError, scenario: Scenario) -> ScenarioError:
+    """The error, with what a formula knows of a loss that no path reaches."""
+    from analytic import exact_values
+
+    exact, _ = exact_values(scenario).get(("loss_probability", None), (None, ""))
+    if exact is None or error.key != "buffer.waiting_places":
+        return error
+    known = f"{error.allowed}; crawlsim solve gives {exact:.4g} by formula"
+    return ScenarioError(error.key, error.value, known, error.file)
 
 
 def _allowed(found: RareLosses) -> float:

@@ -38,9 +38,11 @@ _MOST_TRIED = {"compiled": 40_000_000, "simpy": 1_000_000}
 """Pages that an engine sets up in some ten seconds."""
 
 _LARGE = 10_000_000
-_GIGABYTES_PER_PAGE = 150e-9
-_GIGABYTES_PER_PAGE_OF_ANOTHER = 90e-9
-"""Pages from which on memory is told, and what each takes of one worker, and of each beside it."""
+_GIGABYTES = 0.2
+_GIGABYTES_PER_PAGE = 185e-9
+_GIGABYTES_PER_PAGE_OF_ANOTHER = 110e-9
+"""Pages from which on memory is told, and what is taken without any, for each page, and for each of
+a worker beside the first (measured, where robots and a buffer take most)."""
 
 _FEWEST = 1000.0
 """Events of the shortest trial: hardly more than what a replication takes to be set up."""
@@ -94,7 +96,8 @@ def say_how_long(scenarios: Sequence[Scenario], options: RunOptions, label: str)
         workers = options.jobs if options.cluster is None else 1
         where = f"with --jobs {workers}" if options.cluster is None else "on each worker"
         each = _GIGABYTES_PER_PAGE + (workers - 1) * _GIGABYTES_PER_PAGE_OF_ANOTHER
-        warn(f"{label}: {most:,} pages take up to {most * each:.2g} GB of memory {where}")
+        gigabytes = _GIGABYTES + most * each
+        warn(f"{label}: {most:,} pages take up to {gigabytes:.2g} GB of memory {where}")
     unknown = largest.probing is not None or _pages(largest) > _MOST_TRIED[engine]
     if sum(work) < _QUICK[engine] or unknown:
         return

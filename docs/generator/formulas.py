@@ -30,6 +30,7 @@ from papers.rows import TITLES, Row, rows_of
 
 FOLDER = "theory/results"
 QUESTIONS_PAGE = f"{FOLDER}/questions"
+_EXACT = "What a result gives is exact, unless it says otherwise\\."
 KENDALL = f"{FOLDER}/kendall"
 
 
@@ -64,10 +65,11 @@ def formula_pages() -> dict[str, str]:
         pages[f"{FOLDER}/{paper}/index"] = page(
             f"# {citation_of(paper) if paper[-1].isdigit() else _own_title(paper)}",
             linked(REFERENCES[paper]),
+            _EXACT,
             _table(those),
             toctree(_names_below(pages, paper), "hidden"),
         )
-    pages[QUESTIONS_PAGE] = page("# Results by question", *_by_question())
+    pages[QUESTIONS_PAGE] = page("# Results by question", _EXACT, *_by_question())
     pages[KENDALL] = page(
         "# Results by queue, in Kendall's notation",
         "Arrivals / services / servers / places, those in service included, + patience: M "
@@ -130,9 +132,7 @@ def _label(rows: list[Result]) -> str:
 
 
 def _table(those: list[list[Result]]) -> str:
-    return table(
-        ["result", "source", "gives; exactly, unless it says otherwise"], map(_cells, those)
-    )
+    return table(["result", "source", "gives"], map(_cells, those))
 
 
 def _cells(rows: list[Result]) -> list[str]:

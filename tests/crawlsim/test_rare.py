@@ -49,8 +49,18 @@ def test_a_formula_that_is_wrong_is_seen(crawlsim: Any, monkeypatch: pytest.Monk
     ("reached", "said"),
     [
         ([], "nothing was seen yet"),
-        ([("pilot", (16, 41, 37_000_000))], "the pilot has climbed to level 16 of 41, in 3.7e+07"),
-        ([("pilot", (3, 4, 9)), ("progress", (7, 100))], "7 of 100 replications are done"),
+        (
+            [("pilot", (16, 41, 37_000_000))],
+            "the pilot has climbed to level 16 of 41, in 3.7e+07 events: too little for a number",
+        ),
+        (
+            [("pilot", (3, 4, 9)), ("progress", (7, 100))],
+            "first round, 7 of 100 replications; nothing of them is kept",
+        ),
+        (
+            [("progress", (100, 100)), ("progress", (101, 640))],
+            "splitting, 101 of 640 replications; nothing of them is kept",
+        ),
     ],
 )
 def test_an_interrupt_says_how_far_it_came(
@@ -64,8 +74,20 @@ def test_an_interrupt_says_how_far_it_came(
     monkeypatch.setattr("sim.splitting.rare_losses", interrupted)
     code, shown, err = crawlsim("rare", "one-robot")
     assert (code, shown) == (130, "")
-    assert f"interrupted; {said}" in err
-    assert err.strip().endswith("too little for a number")
+    assert err.strip().endswith(f"interrupted; {said}")
+
+
+def test_where_no_path_climbs_high_enough_it_says_what_a_formula_knows(
+    crawlsim: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sim.splitting._MOST_EVENTS", 300_000)
+    places = "buffer.waiting_places=60"
+    code, shown, err = crawlsim("rare", "one-robot", "--set", places)
+    assert (code, shown) == (2, "")
+    exact, _ = exact_values(load("one-robot").with_("buffer.waiting_places", 60))[
+        "loss_probability", None
+    ]
+    assert f"may do; crawlsim solve gives {exact:.4g} by formula" in " ".join(err.split())
 
 
 def test_without_a_formula_it_says_so(crawlsim: Any) -> None:

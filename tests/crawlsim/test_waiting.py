@@ -234,7 +234,7 @@ def test_much_memory_is_told_however_many_pages_there_are(
     monkeypatch.setattr(run_time, "_pages", lambda scenario: 100_000_000 * (scenario is many))
     run_time.say_how_long([load("one-robot"), many], RunOptions(jobs=3), "many")
     (line,) = capsys.readouterr().err.splitlines()
-    said = "100,000,000 pages take up to 33 GB of memory with --jobs 3"
+    said = "100,000,000 pages take up to 41 GB of memory with --jobs 3"
     assert line == f"warning: many: {said}"
 
 
