@@ -58,6 +58,7 @@ _KINDS = ("exact", *_SIGNS)
 _FEW_PAGES = 50
 _SHOWN_PAGES = 20
 _SHOWN_BESIDE_GROUPS = 5
+_FEW_LEVELS = 20
 _NEAREST = 3
 _REASONS = 2
 """Formulas, and reasons of each, that are shown where not all are asked for."""
@@ -190,7 +191,11 @@ def _worth_showing(
     listed = list(rows)
     if every:
         return listed, ""
-    shown = [row for row in listed if not _is_folded(row)]
+    unsettled = [row for row in listed if not (_is_level(row) and _is_settled(row))]
+    inconclusive = sum(map(_is_inconclusive_level, unsettled))
+    if inconclusive <= _FEW_LEVELS:
+        inconclusive = 0
+    shown = [row for row in unsettled if not (inconclusive and _is_inconclusive_level(row))]
     levels = len(listed) - len(shown)
     pages = 0
     if scenario.model.pages is not None and scenario.model.pages.count > _FEW_PAGES:
@@ -216,6 +221,8 @@ def _worth_showing(
             for place, row in zip(places, ranked, strict=True):
                 shown[place] = row
     notes = [f"{counted(levels, 'row')} of level_probability"] * bool(levels)
+    if inconclusive:
+        notes[0] += f", {inconclusive:,} of them inconclusive"
     least = "the worst pages" if pages and worst else "pages of large weight × change rate"
     which = f"all but {least}"
     notes += [f"{counted(pages, 'row')} of {which}"] * bool(pages)
@@ -235,10 +242,17 @@ def _is_of_one_page(row: Estimate | Comparison | Prediction) -> bool:
     return row.measure in PAGE_MEASURES and isinstance(row.subject, int)
 
 
-def _is_folded(row: Estimate | Comparison | Prediction) -> bool:
-    """Whether it is a level of which there is nothing to say."""
-    settled = getattr(row, "verdict", "agrees") in ("agrees", "not judged")
-    return row.measure == "level_probability" and settled
+def _is_level(row: Estimate | Comparison | Prediction) -> bool:
+    return row.measure == "level_probability"
+
+
+def _is_inconclusive_level(row: Estimate | Comparison | Prediction) -> bool:
+    return _is_level(row) and getattr(row, "verdict", "") == "inconclusive"
+
+
+def _is_settled(row: Estimate | Comparison | Prediction) -> bool:
+    """Whether there is nothing to say of it."""
+    return getattr(row, "verdict", "agrees") in ("agrees", "not judged")
 
 
 def estimate_table(

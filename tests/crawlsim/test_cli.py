@@ -845,3 +845,15 @@ def test_settings_end_where_the_interventions_begin_and_end() -> None:
     short = {"at": 0.25, "until": 0.75, "robot_speed": 0.5}
     scenario = queue({"interventions": [short], "run.warmup": 0.0, "run.horizon": 2.0})
     assert _ends_of_settings(scenario) == [0.25, 0.75, 2.0]
+
+
+@pytest.mark.parametrize(("places", "are_shown"), [(60, False), (4, True)])
+def test_of_many_levels_that_are_inconclusive_a_check_says_how_many(
+    crawlsim: Any, places: int, are_shown: bool
+) -> None:
+    short = ("--set", "run.horizon=1000.0", "--set", "run.warmup=100.0", "--replications", "3")
+    _, shown, _ = crawlsim("check", "one-robot", "--set", f"buffer.waiting_places={places}", *short)
+    assert ("level_probability 0" in shown) == are_shown
+    assert (
+        bool(re.search(r"rows of level_probability, \d+ of them inconclusive", shown)) != are_shown
+    )
