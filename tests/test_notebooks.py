@@ -252,7 +252,9 @@ def test_a_changed_number_is_found() -> None:
     assert not same([0.0888], [])
 
 
-@pytest.mark.by_day(besides=("solutions/probing",))
+@pytest.mark.by_day(
+    besides=("solutions/probing", "solutions/more-robots-staler", "solutions/one-bad-hour")
+)
 @pytest.mark.parametrize(
     "name",
     [
@@ -416,6 +418,7 @@ def test_one_bad_hour() -> None:
         assert names["longer"][name].is_monotonic_increasing
 
 
+@pytest.mark.thorough
 def test_probing() -> None:
     """A third and 8 % more; nine o'clock sharp; nothing unseen 32 and 26 % of the time."""
     names = as_stored("probing")

@@ -316,6 +316,7 @@ LINES = {
 """Services of which classes are not solved, all of the same total as without classes."""
 
 
+@pytest.mark.by_day(besides=("in-bulk",))
 @pytest.mark.parametrize("name", LINES)
 def test_totals_are_those_that_are_simulated(name: str) -> None:
     """Seed 11: false alarm 1e-5 a number; an error of 3 % of the loss would be seen."""

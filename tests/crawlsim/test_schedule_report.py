@@ -63,6 +63,7 @@ def line_of(ax: Axes, label: str) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
 
 
+@pytest.mark.thorough
 def test_rates_fall_and_the_visits_of_the_same_pages_stand_beside_them(found: Schedule) -> None:
     ax = plot_rates(found)
     order = np.argsort(-found.estimates.rates)
@@ -272,6 +273,7 @@ def test_the_page_hides_no_bad_news(found: Schedule, paid: float, word: str) -> 
     assert word in Page(schedule_page(replace(found, windows=windows), None)).words
 
 
+@pytest.mark.thorough
 def test_a_log_too_short_for_a_back_test_and_none_asked_for_are_told_apart(
     found: Schedule,
 ) -> None:

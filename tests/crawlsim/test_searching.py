@@ -151,6 +151,7 @@ def test_every_rule_lies_on_the_way_to_the_finest_grid() -> None:
     assert set(near) == {(n, m) for n in range(8, 13) for m in range(27, 30)}
 
 
+@pytest.mark.thorough
 def test_the_command_says_what_it_is(crawlsim: Any, tmp_path: Any) -> None:
     words = ["optimize", "four-robots-one-threshold", "--target", "threshold", "--set"]
     words += ["robots.access_time={deterministic={value=1.0}}", "--set", "run.horizon=400"]

@@ -194,6 +194,7 @@ def test_classes_of_robots_are_shown_by_their_names(crawlsim: Any) -> None:
     assert "mean_active_robots 0" not in out
 
 
+@pytest.mark.thorough
 def test_of_many_pages_the_worst_are_shown(crawlsim: Any, folder: Path) -> None:
     """Under accesses in proportion to change rates the worst are those that change the most."""
     rates(folder / "rates.csv", [f"https://a.example/{page}" for page in range(60)])

@@ -83,6 +83,7 @@ def scenario_file(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.thorough
 def test_a_sweep_writes_tidy_rows_and_a_picture(
     capsys: pytest.CaptureFixture[str], scenario_file: str, tmp_path: Path
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_bad_sweep_exits_with_2_and_writes_nothing(
     assert not out.exists()
 
 
+@pytest.mark.thorough
 def test_values_are_numbers_and_tables_in_json_and_toml_in_the_table_and_the_csv(
     capsys: pytest.CaptureFixture[str], scenario_file: str, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ from scenarios import ScenarioError, dumps, library_names, load
 Commands = Any
 
 
+@pytest.mark.thorough
 def test_after_the_warm_up_the_exact_course_is_near_the_long_run_and_not_before() -> None:
     scenario = queue()
     warmup, rule = suggested_warmup(scenario)

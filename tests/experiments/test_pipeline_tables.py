@@ -43,6 +43,7 @@ def test_fetching_when_the_buffer_is_short(robots: int) -> None:
     assert (max(others) == others[-1]) == (robots > 8)
 
 
+@pytest.mark.thorough
 def test_the_document_has_these_tables() -> None:
     """Every number that the script prints is in the document, in its rows."""
     page = (ROOT / "docs/pipeline.md").read_text().replace("*", "")

@@ -20,6 +20,7 @@ def find(*key: Any) -> Experiment:
     return found
 
 
+@pytest.mark.thorough
 def test_the_cases_are_those_of_the_paper() -> None:
     """Two sources, four ratios, eleven numbers of probes, four policies."""
     assert len(results()) == 2 * 4 * 11 * 4

@@ -339,7 +339,7 @@ def valid(tables: dict[str, Any]) -> Scenario:
 
 
 randomly = settings(
-    max_examples=examples(150 if IS_COMPILED else 75),
+    max_examples=examples(150 if IS_COMPILED else 50),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

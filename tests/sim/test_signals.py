@@ -114,7 +114,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.by_day("idle-half")
+@pytest.mark.thorough
 @pytest.mark.parametrize("signals", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("gap", [1.0, 0.02], ids=["busy", "idle"])
 def test_the_page_that_is_taken_is_worth_most(signals: dict[str, Any], gap: float) -> None:

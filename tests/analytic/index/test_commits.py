@@ -189,6 +189,7 @@ def test_an_interval_of_zero_is_no_commit_at_all() -> None:
     assert values(pages({"index.commit_interval": 0.0})) == values(pages({"index": None}))
 
 
+@pytest.mark.thorough
 def test_what_is_searched_remembers_a_start_until_the_next_commit() -> None:
     """In most replications nothing was committed when a warm-up without that time is over."""
     slow = pages({"index.commit_interval": 1000.0, "run.horizon": 2000.0, "run.replications": 400})

@@ -60,6 +60,7 @@ def test_the_mean_is_kept(access: dict[str, Any], order: int) -> None:
     assert len(law.alpha) == order
 
 
+@pytest.mark.thorough
 def test_many_phases_are_left_out_for_few() -> None:
     """Erlang times of two phases are found where their phases are said to be too many."""
     erlang = {"erlang": {"shape": 2, "mean": 2.0}}

@@ -111,6 +111,7 @@ def markovian_gaps(rng: np.random.Generator, process: Process, gaps: int) -> Arr
     return found
 
 
+@pytest.mark.thorough
 def test_deliveries() -> None:
     """Moments of the gaps of a MAP of order two, and the sizes of its batches."""
     rng = np.random.default_rng(5)

@@ -277,6 +277,7 @@ def test_a_doubt_names_the_option() -> None:
     assert "in doubt" not in said
 
 
+@pytest.mark.thorough
 def test_a_stream_that_is_nothing_but_poisson_raises_no_doubt() -> None:
     notes = " ".join(fit_of(np.cumsum(np.random.default_rng(79).exponential(1.0, 3000))).notes)
     assert "doubt" not in notes

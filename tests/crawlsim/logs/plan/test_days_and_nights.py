@@ -37,7 +37,7 @@ def found(times: Array, rate: float, rng: np.random.Generator) -> tuple[float, f
     return float((finds - changes)[first].sum() / span), float((finds - changes).mean())
 
 
-@pytest.mark.by_day(besides=("7200.0-22-06", "7200.0-9:30-10:30"))
+@pytest.mark.by_day(besides=("7200.0-22-06", "7200.0-9:30-10:30", "7200.0-08-20"))
 @pytest.mark.parametrize("text", ["08-20", "22-06", "9:30-10:30"])
 @pytest.mark.parametrize("every", [2 * HOUR, 7 * HOUR, 30 * HOUR, 9.3 * DAY])
 def test_what_is_stale_with_nights_is_what_single_visits_leave_stale(

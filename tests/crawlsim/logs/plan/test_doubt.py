@@ -118,6 +118,7 @@ def test_what_more_budget_is_worth_is_what_it_would_promise() -> None:
     assert full.record()["more_budget"] is None
 
 
+@pytest.mark.thorough
 def test_a_back_test_changes_nothing_and_says_what_would_be_safer() -> None:
     """Pages that were busy for years and then asleep, while the others wake."""
     rng = np.random.default_rng(1)
