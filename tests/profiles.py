@@ -2,8 +2,9 @@
 
 from hypothesis import settings
 
-PROFILES = {"day": 20, "all": 100, "night": 300}
-"""In per cent of what a test asks for: by `make test`, `make test-all` and `make test-nightly`."""
+PROFILES = {"brief": 7, "day": 20, "all": 100, "night": 300}
+"""In per cent of what a test asks for: by `make test`, of what runs there as plain Python and of the
+others, by `make test-all` and `make test-nightly`."""
 
 
 def register() -> None:

@@ -33,7 +33,6 @@ import analytic
 import sim
 from scenarios import Scenario, ScenarioError, library_names, load, scenario_from
 from sim import compiled_engine, simpy_engine
-from sim.compiled_engine.jit import IS_COMPILED
 from sim.replicate import engine_for
 
 ROOT = Path(__file__).parents[2]
@@ -339,7 +338,7 @@ def valid(tables: dict[str, Any]) -> Scenario:
 
 
 randomly = settings(
-    max_examples=examples(150 if IS_COMPILED else 50),
+    max_examples=examples(150),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
@@ -719,9 +718,16 @@ def test_what_is_rarely_compiled_agrees_as_plain_python() -> None:
     if os.environ.keys() & {"NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"}:
         pytest.skip("runs by itself in this ring")
     inherited = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
-    marked = ("-m", "as_python and not thorough", "-p", "no:cacheprovider", "tests/sim")
+    marked = (
+        "-m",
+        "as_python and not thorough",
+        "--hypothesis-profile",
+        "brief",
+        "-p",
+        "no:cacheprovider",
+    )
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *marked],
+        [sys.executable, "-m", "pytest", *marked, "tests/sim"],
         cwd=ROOT,
         env=inherited | {"NUMBA_DISABLE_JIT": "1"},
         capture_output=True,
