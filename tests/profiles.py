@@ -3,8 +3,8 @@
 from hypothesis import settings
 
 PROFILES = {"brief": 7, "day": 20, "all": 100, "night": 300}
-"""In per cent of what a test asks for: by what `make test` runs as plain Python, by its other tests,
-by `make test-all` and by `make test-nightly`."""
+"""In per cent of what a test asks for: by what `make test` runs as plain Python, by its others, by
+`make test-all` and by `make test-nightly`."""
 
 
 def register() -> None:
