@@ -8,9 +8,7 @@ from typing import NamedTuple, TypeGuard, cast
 
 import numpy as np
 
-from analytic.index.conditions import (
-    fleet_of,
-)
+from analytic.index.conditions import fleet_of
 from analytic.laws.geometric_sum import GeometricSum
 from analytic.machinery.active_robots import most_active
 from analytic.machinery.arrival_process import gap_map, mean_rate
