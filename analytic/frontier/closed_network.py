@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy.special import gammainccinv, gammaln, xlogy
 
 from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import mean_time, survival
@@ -228,7 +227,7 @@ def _log_weights(network: Network, tilt: float) -> tuple[int, Array]:
 def _log_orders(numbers: Indices, robots: int) -> Array:
     """Logarithm of ``k! / prod_{j<=k} min(j, r)``."""
     beyond = np.maximum(numbers, robots)
-    in_order = gammaln(beyond + 1.0) - gammaln(robots + 1.0)
+    in_order = scipy.special.gammaln(beyond + 1.0) - scipy.special.gammaln(robots + 1.0)
     logs: Array = in_order - (beyond - robots) * np.log(robots)
     return logs
 
@@ -248,7 +247,11 @@ def _binomial(chance: float, count: int) -> tuple[int, Array]:
     if count == 1:
         return 0, np.array([1.0 - chance, chance])
     numbers = np.arange(count + 1)
-    ways = gammaln(count + 1.0) - gammaln(numbers + 1.0) - gammaln(count - numbers + 1.0)
+    ways = (
+        scipy.special.gammaln(count + 1.0)
+        - scipy.special.gammaln(numbers + 1.0)
+        - scipy.special.gammaln(count - numbers + 1.0)
+    )
     logs = ways + numbers * np.log(chance) + (count - numbers) * np.log1p(-chance)
     return _cut(0, np.exp(logs))
 
@@ -395,13 +398,15 @@ def wait_quantile(law: Array, step: float, share: float) -> float:
     if tails[0] <= longer:
         return 0.0
     numbers = np.arange(np.flatnonzero(tails > _UNSEEN)[-1] + 1)
-    tails, factorials = tails[: len(numbers)], gammaln(numbers + 1.0)
+    tails, factorials = tails[: len(numbers)], scipy.special.gammaln(numbers + 1.0)
     rarely = 1 + int(np.flatnonzero(tails > 0.5 * longer)[-1])
 
     def excess(time: float) -> float:
-        return float(np.exp(xlogy(numbers, time) - time - factorials) @ tails) - longer
+        return (
+            float(np.exp(scipy.special.xlogy(numbers, time) - time - factorials) @ tails) - longer
+        )
 
-    latest = float(gammainccinv(rarely, 0.5 * longer))
+    latest = float(scipy.special.gammainccinv(rarely, 0.5 * longer))
     return step * float(scipy.optimize.brentq(excess, 0.0, latest, xtol=1e-300, rtol=1e-12))
 
 
@@ -456,12 +461,14 @@ def brought_after_wait(
         accessed = accessed * stays + following
     at_once = waiting[:, 0]
     passed = np.arange(steps)
-    factorials = gammaln(passed + 1.0)
+    factorials = scipy.special.gammaln(passed + 1.0)
 
     def brought(times: Array) -> Array:
         before = 1.0 - (1.0 - at_once) * np.exp(change_rates * np.minimum(times, 0.0))
         mean = capacity * np.maximum(times, 0.0)[:, None]
-        later = (np.exp(xlogy(passed, mean) - mean - factorials) * waiting).sum(axis=1)
+        later = (np.exp(scipy.special.xlogy(passed, mean) - mean - factorials) * waiting).sum(
+            axis=1
+        )
         result: Array = np.where(times < 0.0, before, later)
         return result
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from analytic.index import conditions
 from analytic.index.conditions import buffer_of, poisson_parameters
@@ -159,7 +159,10 @@ def impatient_queue(
     steps = climbs[servers + 1 :, None] - climbs[servers]
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = (
-            steps + np.where(k > 0, k * np.log(at.below), 0.0) - gammaln(k + 1.0) - rate * at.times
+            steps
+            + np.where(k > 0, k * np.log(at.below), 0.0)
+            - scipy.special.gammaln(k + 1.0)
+            - rate * at.times
         )
         alive = np.log(at.alive) + np.log(at.weights)
         above = logs[-1] + np.logaddexp.reduce(terms + alive, axis=1)

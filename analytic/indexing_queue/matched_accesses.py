@@ -7,7 +7,6 @@ from functools import lru_cache
 
 import numpy as np
 import scipy
-from scipy.special import expit
 
 from analytic.index.conditions import fleet_of
 from analytic.machinery.active_robots import numbers_in_use
@@ -49,7 +48,7 @@ def likeliest_phases(law: Distribution, order: int) -> PhaseType:
     def generator(where: Array) -> Array:
         """Of mean 1; the rates of the phases, relative to the first, and how often one follows."""
         rates = np.exp([0.0, *where[: order - 1].clip(-6.0, 6.0)])
-        follows = expit(where[order - 1 :])
+        follows = scipy.special.expit(where[order - 1 :])
         rates *= np.sum(np.cumprod([1.0, *follows]) / rates)
         return np.diag(-rates) + np.diag(rates[:-1] * follows, 1)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import chain, combinations_with_replacement, pairwise
 
 import numpy as np
-from scipy.special import gammaln, xlogy
+import scipy
 
 from analytic.machinery.markov import closed_classes, stationary
 from analytic.machinery.phase_type import as_phase_type, exponential_rate, phase_count
@@ -270,8 +270,10 @@ def start_phases(fleet: Fleet, numbers: Sequence[int], modes: Array, active: int
         firsts = [np.concatenate([(1 - p) * each, p * each]) for each in firsts]
     for index, robots in chain(*_heard_together(fleet, numbers)):
         counts = np.array(_counts(len(firsts[index]), robots))
-        ways = gammaln(robots + 1) - gammaln(counts + 1).sum(axis=1)
-        joint = np.kron(joint, np.exp(ways + xlogy(counts, firsts[index]).sum(axis=1)))
+        ways = scipy.special.gammaln(robots + 1) - scipy.special.gammaln(counts + 1).sum(axis=1)
+        joint = np.kron(
+            joint, np.exp(ways + scipy.special.xlogy(counts, firsts[index]).sum(axis=1))
+        )
     return joint
 
 

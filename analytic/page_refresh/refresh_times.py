@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaincc, gammaln, xlogy
+import scipy
 
 from analytic.machinery.transforms import mean_time
 from scenarios.accessing.policy import Indices
@@ -176,7 +176,7 @@ def _brought_by_gamma(mu: Array, shape: Array, rate: Array | float, times: Array
     later = np.maximum(times, 0.0)
     discount = shape * np.log1p(mu / rate)
     before = -np.expm1(mu * np.minimum(times, 0.0) - discount)
-    tails = [gammaincc(shape + order, rate * later) for order in range(3)]
+    tails = [scipy.special.gammaincc(shape + order, rate * later) for order in range(3)]
     mean = shape / rate
     over = mean * tails[1] - later * tails[0]
     square = mean * (shape + 1.0) / rate * tails[2] - later * (2.0 * over + later * tails[0])
@@ -184,8 +184,10 @@ def _brought_by_gamma(mu: Array, shape: Array, rate: Array | float, times: Array
     z = (rate + mu) * later
     far = z > shape + 3.0 * np.sqrt(shape) + 1.0
     with np.errstate(over="ignore", invalid="ignore"):
-        near = np.exp(mu * later - discount) * gammaincc(shape, z)
-    scale = np.exp(xlogy(shape, rate * later) - rate * later - gammaln(shape))
+        near = np.exp(mu * later - discount) * scipy.special.gammaincc(shape, z)
+    scale = np.exp(
+        scipy.special.xlogy(shape, rate * later) - rate * later - scipy.special.gammaln(shape)
+    )
     distant = scale * _tail_fraction(shape, np.where(far, z, shape + 9.0))
     after = tails[0] - np.where(far, distant, near)
     after = np.where(mu * mean < _RARELY, rarely, after)

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from analytic.index.accesses import accessed_pages
 from analytic.index.conditions import discipline_of
@@ -362,7 +361,12 @@ def drop_rates(law: Distribution, service: float, waiting: int) -> DropRates:
     log_below = np.log(at.below[seen])
 
     def integral(power: int, squared: bool) -> float:
-        exponents = (1 + squared) * log_alive + power * log_below - service * x - gammaln(power + 1)
+        exponents = (
+            (1 + squared) * log_alive
+            + power * log_below
+            - service * x
+            - scipy.special.gammaln(power + 1)
+        )
         largest = float(exponents.max())
         return largest + float(np.log(np.exp(exponents - largest) @ width))
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import gammainc
 
 from scenarios.arrays import Array, Indices
 from scenarios.signals import SignalRates
@@ -243,4 +243,4 @@ def _add_terms(
 def _term(i: Array, rate: Array, ratio: Array, worths: Array, levels: Array) -> Array:
     passed = np.multiply(i, worths, out=np.zeros_like(i), where=i > 0)
     left = np.maximum(levels - passed, 0.0)
-    return ratio**i * gammainc(i + 1.0, rate * left)
+    return ratio**i * scipy.special.gammainc(i + 1.0, rate * left)

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from scipy.special import gammaln
 
 from analytic.machinery.markov import birth_death
 from scenarios.arrays import Array
@@ -44,7 +43,9 @@ class Forgetting(NamedTuple):
     def time(self) -> float:
         """A time after which the distance is at most `FORGOTTEN`."""
         with np.errstate(divide="ignore"):
-            logarithms = gammaln(self._orders + 1) + np.log(self.areas) - math.log(FORGOTTEN)
+            logarithms = (
+                scipy.special.gammaln(self._orders + 1) + np.log(self.areas) - math.log(FORGOTTEN)
+            )
         return float(np.exp(logarithms / self._orders).min())
 
     def left(self, warmup: float) -> float:
@@ -52,7 +53,7 @@ class Forgetting(NamedTuple):
         if warmup <= 0:
             return float(self.areas[0])
         with np.errstate(divide="ignore"):
-            logarithms = gammaln(self._orders) + np.log(self.areas)
+            logarithms = scipy.special.gammaln(self._orders) + np.log(self.areas)
         return float(np.exp(logarithms - (self._orders - 1) * math.log(warmup)).min())
 
     def slower(self, factor: float) -> Forgetting:

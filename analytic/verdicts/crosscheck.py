@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr
+import scipy
 
 from analytic.index.formula import Kind, Prediction
 from analytic.transient.answers import OverTime, window_from_empty
@@ -200,8 +200,10 @@ class _Row:
         if math.isnan(z) or degrees < 1:
             return 1.0
         if self.prediction.kind == "exact":
-            return float(2 * stdtr(degrees, -abs(z)))
-        return float(stdtr(degrees, z if self.prediction.kind == "lower bound" else -z))
+            return float(2 * scipy.special.stdtr(degrees, -abs(z)))
+        return float(
+            scipy.special.stdtr(degrees, z if self.prediction.kind == "lower bound" else -z)
+        )
 
     def visible(self, replications: int, size: int) -> float:
         """Smallest difference that a family of this size would see, in the measure's unit."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.special import stdtr
+import scipy
 
 from analytic.indexing_queue import ExactLaw, NoLaw
 from analytic.transient.start_up import StartShifts
@@ -77,7 +77,7 @@ class LawPoint:
             return 1.0
         difference = abs(self.estimated - self.predicted)
         left = max(difference - shift, 0.0) / difference if difference else 0.0
-        return float(2 * stdtr(degrees, -abs(self.t) * left)) if left else 1.0
+        return float(2 * scipy.special.stdtr(degrees, -abs(self.t) * left)) if left else 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 
 import numpy as np
-from scipy.special import fdtri, gammaincinv, ndtr, stdtrit
+import scipy
 
 from scenarios.arrays import Array
 
@@ -50,7 +50,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def critical_value(degrees: int, size: int, sides: int = 2) -> float:
     """Standard errors beyond which a difference is significant in a family of a given size."""
-    return float(stdtrit(degrees, 1 - FAMILY_ERROR / (sides * size)))
+    return float(scipy.special.stdtrit(degrees, 1 - FAMILY_ERROR / (sides * size)))
 
 
 @lru_cache(maxsize=4096)
@@ -69,13 +69,13 @@ def visible_errors(degrees: int, size: int) -> float:
         Predictions in the family.
     """
     levels, weights = _levels()
-    relative_errors = np.sqrt(gammaincinv(degrees / 2, levels) * 2 / degrees)
+    relative_errors = np.sqrt(scipy.special.gammaincinv(degrees / 2, levels) * 2 / degrees)
     needed = critical_value(degrees, size) * relative_errors
     low, high = 0.0, float(needed[-1]) + 10.0
     # Bisection: to import a library's root finder takes longer than the whole comparison.
     while high - low > _EXACT * high:
         middle = (low + high) / 2
-        missed = float(ndtr(needed - middle) @ weights)
+        missed = float(scipy.special.ndtr(needed - middle) @ weights)
         low, high = (middle, high) if missed > 1 - POWER else (low, middle)
     return high
 
@@ -144,7 +144,7 @@ def replications_to_see(
         return now + math.ceil(now * (_STEP**steps - 1))
 
     def suffice(count: int) -> bool:
-        growth = float(fdtri(count - 1, now - 1, _SUFFICIENT))
+        growth = float(scipy.special.fdtri(count - 1, now - 1, _SUFFICIENT))
         return visible_errors(count - 1, size) * error * math.sqrt(growth * now / count) <= room
 
     if not suffice(max(MOST_REPLICATIONS, now)):
