@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -82,7 +83,19 @@ def test_a_file_without_a_title_is_listed(crawlsim: Any, monkeypatch: pytest.Mon
     ids=" ".join,
 )
 def test_nothing_heavy_is_loaded(words: tuple[str, ...]) -> None:
-    """Watched is what is imported, however it ends."""
+    assert not HEAVY & loaded_by(words)
+
+
+def test_a_small_queue_is_solved_without_parts_of_scipy() -> None:
+    """Each of them takes as long to load as the answer takes to compute, or longer."""
+    parts = {f"scipy.{each}" for each in ("linalg", "optimize", "sparse", "special", "stats")}
+    assert not (parts | {"matplotlib", "numba", "pandas", "simpy"}) & loaded_by(
+        ["solve", "one-robot"]
+    )
+
+
+def loaded_by(words: Sequence[str]) -> set[str]:
+    """The modules that a command has imported, however it ends."""
     code = f"""
 import atexit, sys
 from crawlsim.cli.program import start
@@ -92,7 +105,7 @@ start({list(words)!r})
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stderr.split())
     assert "crawlsim.cli.program" in loaded
-    assert not HEAVY & loaded
+    return loaded
 
 
 def test_the_three_nearest_formulas_with_what_to_change_and_the_others_counted() -> None:
