@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import Literal, TypeAlias, TypeVar
@@ -381,6 +381,10 @@ class Fleet:
         """The class of each robot, by its index, in the order in which they become active."""
         of_robot = [index for index, each in enumerate(self.classes) for _ in range(each.available)]
         return [of_robot[robot] for robot in self.order] if of_robot else []
+
+    def as_numbered(self) -> Fleet:
+        """The same robots under no rule, active in the order of their numbers."""
+        return replace(self, rule=None, order=range(self.available))
 
     @property
     def failure_probability(self) -> float:

@@ -17,7 +17,6 @@ from scenarios.arrays import Array
 from scenarios.base import LARGEST
 from scenarios.choices import looks_at_service, tables_of
 from scenarios.deliveries import joint_size
-from scenarios.fleet import order_of_activation
 from scenarios.interventions import LIMITS
 from scenarios.laws import Exponential, PhaseType
 from scenarios.model import (
@@ -459,8 +458,7 @@ def places_of_robots(scenario: Scenario) -> dict[int, int]:
         return {}
     if isinstance(scenario.activation, Switching):
         return dict.fromkeys(range(robots.available), 0)
-    order = order_of_activation(robots, scenario.activation)
-    heard = order[: max(robots_at_levels(scenario))]
+    heard = present(scenario.model.fleet).order[: max(robots_at_levels(scenario))]
     return dict(sorted(zip(heard, range(len(heard)), strict=True)))
 
 

@@ -12,22 +12,22 @@ from scenarios.laws import Exponential
 
 def mean(law: Exponential) -> float:
     """The mean."""
-    return 1.0 / (law.rate or 1.0) if law.mean is None else law.mean
+    return law.expected
 
 
 def log_transform(law: Exponential, s: Array) -> Array:
     """``ln(1 + s m)``."""
-    return np.log1p(s * mean(law))
+    return np.log1p(s * law.expected)
 
 
 def excess(law: Exponential, s: Array) -> Array:
     """``s m - ln(1 + s m)``."""
-    return x_minus_log1p(s * mean(law))
+    return x_minus_log1p(s * law.expected)
 
 
 def matrix_transform(law: Exponential, generator: Array) -> Array:
     """``(I - T m)^-1``."""
-    return np.linalg.inv(np.eye(len(generator)) - generator * mean(law))
+    return np.linalg.inv(np.eye(len(generator)) - generator * law.expected)
 
 
 def phase_count(law: Exponential) -> int:  # noqa: ARG001  # same call as its siblings
@@ -37,11 +37,10 @@ def phase_count(law: Exponential) -> int:  # noqa: ARG001  # same call as its si
 
 def phases(law: Exponential) -> PhaseLaw:
     """One phase."""
-    rate = law.rate if law.rate is not None else 1.0 / (law.mean or 1.0)
-    return PhaseLaw(np.ones(1), np.array([[-rate]]))
+    return PhaseLaw(np.ones(1), np.array([[-law.intensity]]))
 
 
 def poisson_counts(law: Exponential, rate: float, below: int) -> Array:
     """Geometric."""
-    expected = rate * mean(law)
+    expected = rate * law.expected
     return np.exp(-np.log1p(1 / expected) * np.arange(below)) / (1 + expected)

@@ -14,7 +14,7 @@ from analytic.machinery.markov import closed_classes, stationary
 from analytic.machinery.phase_type import as_phase_type, exponential_rate, phase_count
 from analytic.machinery.refusal import NoAnswerError
 from scenarios.arrays import Array
-from scenarios.deliveries import LARGEST_ORDER, joint_size, modes_of, superposed
+from scenarios.deliveries import LARGEST_ORDER, batch_matrices, joint_size, modes_of, superposed
 from scenarios.environment import Environment
 from scenarios.model import Fleet, Gaps, present
 from scenarios.processes import Map, Mmpp
@@ -70,11 +70,9 @@ def _totals(fleet: Fleet, rates: list[float]) -> Array:
 
 def gap_map(gaps: Gaps) -> tuple[Array, Array] | None:
     """D0 and D1 of the accesses of one robot; None where they are not Markovian, or too large."""
-    if isinstance(gaps, Mmpp):
-        arrivals = np.diag(gaps.rates)
-        return np.array(gaps.Q) - arrivals, arrivals
-    if isinstance(gaps, Map):
-        return np.array(gaps.D0), np.array(gaps.D1)
+    if isinstance(gaps, Map | Mmpp):
+        hidden, ends = batch_matrices(gaps)
+        return hidden, ends
     phases = as_phase_type(gaps)
     return None if phases is None else (phases.generator, np.outer(phases.exit_rates, phases.start))
 

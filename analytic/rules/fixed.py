@@ -41,8 +41,8 @@ from scenarios.activation import Static, These
 from scenarios.arrays import Array
 from scenarios.choices import class_sizes
 from scenarios.deliveries import Independent, Marked, alone, as_modes, order_of
-from scenarios.fleet import mean_price
-from scenarios.model import fleet_under
+from scenarios.fleet import mean_price, order_of_activation
+from scenarios.model import present
 from scenarios.sections import Costs
 
 if TYPE_CHECKING:
@@ -382,6 +382,7 @@ def cost_of_numbers(scenario: Scenario, kinds: list[list[int]]) -> Callable[[Set
     sizes = tuple(map(len, kinds))
     free = _unpriced(scenario).with_("activation", None)
     reason = reason_against(COVERED, free)
+    fleet = present(scenario.model.fleet)
 
     def by_formula(numbers: Counts) -> float:
         given = scenario.with_("activation", {"static": list(numbers)})
@@ -390,7 +391,8 @@ def cost_of_numbers(scenario: Scenario, kinds: list[list[int]]) -> Callable[[Set
     def by_elimination(numbers: Counts) -> float:
         rule = Static(numbers)
         active = rule.robots
-        modes = delivery_modes(fleet_under(robots, rule), [active])
+        order = order_of_activation(robots, rule)
+        modes = delivery_modes(replace(fleet, rule=rule, order=order), [active])
         laws = service_and_patience(free)
         chain = controlled_chain(modes, always(active), *laws, buffer.capacity, buffer.admission)
         prices = prices_of_set(scenario, rule)

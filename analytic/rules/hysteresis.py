@@ -46,7 +46,7 @@ from analytic.rules.searching import (
 from scenarios import Scenario
 from scenarios.activation import Threshold
 from scenarios.arrays import Array, IntArray
-from scenarios.model import Hysteresis, fleet_under
+from scenarios.model import Hysteresis, present
 
 Step = tuple[int, int]
 """Up to which level a number of robots stays, and at which it comes back; -1: it is never used."""
@@ -427,8 +427,9 @@ def _cheaper_than(cost: float, rates: LevelRates, numbers: IntArray, switch: flo
 
 def by_chain(scenario: Scenario) -> Callable[[Hysteresis], float]:
     """The cost of a rule by its chain, whose parts are made once; start-ups are the scenario's."""
-    buffer, robots = buffer_and_robots(scenario)
-    modes = modes_of_numbers(fleet_under(robots), range(robots.available + 1))
+    buffer, _ = buffer_and_robots(scenario)
+    fleet = present(scenario.model.fleet).as_numbered()
+    modes = modes_of_numbers(fleet, range(fleet.available + 1))
     laws = service_and_patience(scenario)
     rule = scenario.activation
     law = rule.start_up if isinstance(rule, Threshold) else None

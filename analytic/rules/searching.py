@@ -34,7 +34,7 @@ from analytic.machinery.refusal import NoAnswerError
 from scenarios import Scenario
 from scenarios.activation import Free, Levels, Threshold
 from scenarios.arrays import Array, Indices
-from scenarios.model import Fleet, fleet_under
+from scenarios.model import Fleet, present
 
 MOST_POLICIES = 5_000_000
 
@@ -442,8 +442,8 @@ def seconds_together(sizes: Sequence[float], numbers: int, family: Family) -> fl
 
 def _together(scenario: Scenario, numbers: Sequence[int], family: Family) -> Array:
     """All policies at once."""
-    _, robots = buffer_and_robots(scenario)
-    chains = chains_where_always(scenario, modes_of_numbers(fleet_under(robots), numbers), numbers)
+    fleet = present(scenario.model.fleet).as_numbered()
+    chains = chains_where_always(scenario, modes_of_numbers(fleet, numbers), numbers)
     return policy_costs(level_rates(chains, scenario.prices), family.follows(len(numbers)))
 
 

@@ -15,9 +15,8 @@ from typing import Any
 
 from scenarios import Scenario
 from scenarios.activation import Switching
-from scenarios.fleet import order_of_activation
 from scenarios.interventions import FACTORS
-from scenarios.model import Never, Queue
+from scenarios.model import Never, Queue, present
 from scenarios.page_data import PageData
 from scenarios.sections import Robots
 from scenarios.text import counted
@@ -204,7 +203,7 @@ def _pages(pages: PageData) -> dict[str, int]:
 
 
 def _robots(scenario: Scenario, robots: Robots) -> dict[str, Any]:
-    order = order_of_activation(robots, scenario.activation)
+    order = present(scenario.model.fleet).order
     return {
         "count": robots.available,
         "order": list(islice(order, MOST_PAGES)),

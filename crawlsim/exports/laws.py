@@ -31,11 +31,6 @@ MOST_NUMBERS = 1000
 Writers: TypeAlias = Mapping[type[Distribution], Callable[[Any], str]]
 
 
-def rate_of(law: Exponential) -> float:
-    """The rate, also where the mean is given."""
-    return law.rate if law.rate is not None else 1.0 / (law.mean or 1.0)
-
-
 def matrix_text(matrix: Any) -> str:
     """A matrix as a list of lists of numbers that read back as they are."""
     return repr(np.asarray(matrix, dtype=float).tolist())
@@ -82,7 +77,7 @@ def _lognormal(call: str) -> Callable[[Lognormal], str]:
 
 SIMPY: Writers = {
     Deterministic: lambda law: _drawn(f"{law.value!r}"),
-    Exponential: lambda law: _drawn(f"random.expovariate({rate_of(law)!r})"),
+    Exponential: lambda law: _drawn(f"random.expovariate({law.intensity!r})"),
     Erlang: lambda law: _drawn(f"random.gammavariate({law.shape}, {_scale(law)!r})"),
     Gamma: lambda law: _drawn(f"random.gammavariate({law.shape_parameter!r}, {_scale(law)!r})"),
     Hyperexponential: lambda law: _drawn(
@@ -102,7 +97,7 @@ SIMPY: Writers = {
 
 CIW: Writers = {
     Deterministic: lambda law: f"ciw.dists.Deterministic(value={law.value!r})",
-    Exponential: lambda law: f"ciw.dists.Exponential(rate={rate_of(law)!r})",
+    Exponential: lambda law: f"ciw.dists.Exponential(rate={law.intensity!r})",
     Erlang: lambda law: f"ciw.dists.Erlang(rate={law.shape / law.mean!r}, num_phases={law.shape})",
     Gamma: lambda law: f"ciw.dists.Gamma(shape={law.shape_parameter!r}, scale={_scale(law)!r})",
     Hyperexponential: lambda law: (
@@ -119,7 +114,7 @@ CIW: Writers = {
 }
 
 LINE: Writers = {
-    Exponential: lambda law: f"Exp({rate_of(law)!r})",
+    Exponential: lambda law: f"Exp({law.intensity!r})",
     Erlang: lambda law: f"Erlang.fit_mean_and_order({law.mean!r}, {law.shape})",
     Hyperexponential: _phases_of_line,
     PhaseType: _phases_of_line,

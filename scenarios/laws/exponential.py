@@ -25,6 +25,16 @@ class Exponential(Law):
             raise refused("must have exactly one of the keys mean or rate")
         return self
 
+    @property
+    def expected(self) -> float:
+        """The mean, also where the rate is given."""
+        return 1.0 / (self.rate or 1.0) if self.mean is None else self.mean
+
+    @property
+    def intensity(self) -> float:
+        """The rate, also where the mean is given."""
+        return 1.0 / (self.mean or 1.0) if self.rate is None else self.rate
+
     @classmethod
     def translated(cls, given: Mapping[str, float]) -> str | None:
         """From a scale."""

@@ -10,7 +10,7 @@ from sim import rules
 
 def parameters(law: Exponential) -> tuple[float]:
     """The mean."""
-    return (law.mean if law.mean is not None else 1.0 / (law.rate or 1.0),)
+    return (law.expected,)
 
 
 def draw(stream: Any, mean: float) -> float:
@@ -20,4 +20,4 @@ def draw(stream: Any, mean: float) -> float:
 
 def draws_and_mean(law: Exponential) -> tuple[float, float]:
     """Numbers drawn for one time, and its mean."""
-    return 1.0, parameters(law)[0]
+    return 1.0, law.expected
