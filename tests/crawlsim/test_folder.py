@@ -12,7 +12,8 @@ from systems import queue
 
 import sim.replicate
 from crawlsim.cli import main
-from scenarios import dumps
+from crawlsim.cli.files import write_files
+from scenarios import ScenarioError, dumps
 
 Commands = Any
 SWEEP = ["--vary", "buffer.waiting_places=1,2"]
@@ -226,3 +227,13 @@ def test_a_log_takes_the_place_of_its_own_only(
     for _ in range(2):
         assert crawlsim("run", scenario_file, "--trace", str(log))[0] == 0
     assert log.read_text().startswith("replication,time,event")
+
+
+def test_a_file_that_cannot_be_looked_at_is_a_refusal_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    """No file can have a name of 300 letters."""
+    name = 300 * "a"
+    with pytest.raises(ScenarioError, match=f"{name} there cannot be replaced: File name too long"):
+        write_files(tmp_path, {name: "text"}, lambda _: "{}")
+    assert not contents(tmp_path)

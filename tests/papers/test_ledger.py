@@ -109,6 +109,15 @@ def test_a_formula_off_by_one_in_a_thousand_is_seen(
     assert not comes_out(row, computed(paper).numbers[item])
 
 
+def test_a_guarantee_that_rises_anywhere_on_the_grid_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """40 of the 200 loads lie in each power of ten, from a thousandth on."""
+    monkeypatch.setattr(coffman1998, "golden_guarantee", lambda load: min(load, 0.01))
+    rising = computed("coffman1998").numbers["proof of Corollary 5.1, H decreasing"]
+    assert rising() == pytest.approx(40, abs=1)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("failure", [ZeroDivisionError, StopIteration, TypeError, RuntimeError])
 def test_a_number_that_is_no_longer_computed_is_not_as_stated(

@@ -391,8 +391,10 @@ def test_what_is_kept_does_not_grow_with_pages_or_replications() -> None:
 
 
 def test_of_more_pages_nothing_of_single_pages_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarios.page_groups.MOST_POOLED", PAGES - 1)
+    monkeypatch.setattr("scenarios.page_groups.MOST_POOLED", PAGES)
     scenario = many({"run.page_rows": 0})
+    assert Counted(scenario, None).pool is not None
+    monkeypatch.setattr("scenarios.page_groups.MOST_POOLED", PAGES - 1)
     counted = Counted(scenario, None)
     assert counted.pool is None
     assert not counted.wants_pages

@@ -9,19 +9,23 @@ import numpy as np
 import pytest
 from pipelines import BASE, HYPER, LISTED, ONE, TIMED
 
+from analytic.index.accesses import time_per_access
 from analytic.indexing_queue import chain_of, solve_chain
 from analytic.indexing_queue.one_robot import queue_of_one_robot
 from analytic.pipeline import exact_method
 from analytic.pipeline.marked_copies import (
+    _ageing,
+    _changing,
     freshness_of_marked,
     freshness_of_shared_marked,
     marked_age,
     marked_queue,
     marked_rate,
+    shared_marked,
     steps_of,
 )
 from analytic.pipeline.patience import counted_ages, counted_slopes, old_and_new
-from analytic.pipeline.periodic_lists import freshness_of_one_robot
+from analytic.pipeline.periodic_lists import fetching, freshness_of_one_robot
 from scenarios import Scenario, scenario_from
 from scenarios.laws import PhaseType
 
@@ -200,6 +204,24 @@ def test_fewer_marks_give_bounds() -> None:
         queue = marked_queue(delivered.chain, marks)
         parts = delivered, queue, steps_of(queue), slots
         found.append([marked_rate(*parts, 0.4), marked_age(*parts)])
+    lows, highs = np.moveaxis(np.array(found), 2, 0)
+    assert highs[-1] == pytest.approx(lows[-1], rel=1e-12)
+    assert np.all(np.diff(lows, axis=0) > 0)
+    assert np.all(np.diff(highs, axis=0) < 0)
+
+
+def test_fewer_marks_give_bounds_of_shared_lists() -> None:
+    """Two robots, and again up to five copies of one page."""
+    scenario = changed(TIMED, {"robots.available": 2, "activation": None})
+    chain = chain_of(scenario)
+    service, stationary = chain.service, solve_chain(chain).stationary
+    shared = fetching(np.array([True, False, True, False]), 2)
+    pace = 1.0 / time_per_access(scenario)
+    found = []
+    for marks in range(1, 6):
+        of = marked_queue(chain, marks), stationary, shared, pace
+        measures = _changing(service, 0.4), _ageing(service)
+        found.append([shared_marked(*of, each) for each in measures])
     lows, highs = np.moveaxis(np.array(found), 2, 0)
     assert highs[-1] == pytest.approx(lows[-1], rel=1e-12)
     assert np.all(np.diff(lows, axis=0) > 0)
