@@ -157,7 +157,8 @@ def test_the_correction_is_a_regression_on_pseudo_values() -> None:
         leave_one_out={("throughput", None): tuple(without)},
         controls={"services": tuple(control)},
     )
-    row = sim.controlled(results).find("throughput")
+    corrected = sim.controlled(results)
+    row = corrected.find("throughput")
     assert row is not None
     slope, intercept = np.polyfit(control, values, 1)
     residuals = values - intercept - slope * control
@@ -165,6 +166,8 @@ def test_the_correction_is_a_regression_on_pseudo_values() -> None:
     assert row.estimate == pytest.approx(intercept)
     assert row.standard_error == pytest.approx(math.sqrt(residuals @ residuals / 28 * spread))
     assert row.end_effect_bound == 0.5
+    ratio = corrected.variance_ratios["throughput", None]
+    assert ratio == pytest.approx((row.standard_error / error) ** 2, rel=1e-12)
 
 
 def test_few_replications_and_many_subjects_stay_as_they_are() -> None:

@@ -8,7 +8,9 @@ import pytest
 from systems import queue
 
 from scenarios import ScenarioError, scenario_from
+from scenarios.laws import Exponential, Mixture, PhaseType
 from sim.event_rate import require_progress
+from sim.laws import draws_and_mean
 
 RUN = {"horizon": 1000.0, "warmup": 0.0, "replications": 2}
 RATE = {"breaks": [0.0], "values": [1.0], "period": 2.0}
@@ -123,3 +125,12 @@ def test_whatever_goes_on_for_ever(tables: dict[str, Any], key: str, change: Any
     with pytest.raises(ScenarioError) as refusal:
         require_progress(scenario.with_(change))
     assert refusal.value.key == key
+
+
+def test_a_mixture_draws_which_law_it_is_to_be_and_then_a_time_from_it() -> None:
+    """Of the second law each time passes through three phases."""
+    three = PhaseType(
+        alpha=(1.0, 0.0, 0.0), T=((-1.0, 1.0, 0.0), (0.0, -1.0, 1.0), (0.0, 0.0, -1.0))
+    )
+    mixture = Mixture(probabilities=(0.25, 0.75), of=(Exponential(mean=2.0), three))
+    assert draws_and_mean(mixture) == pytest.approx((1 + 0.25 * 1 + 0.75 * 3, 0.25 * 2 + 0.75 * 3))
