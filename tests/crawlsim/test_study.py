@@ -36,7 +36,10 @@ replications = 3
 """
 WORDS = {
     "check": ("--set", "robots.available=3", "--seed", "7"),
-    "sweep": ("--vary", "robots.available=1..2", "--minimise", "weighted_obsolescence"),
+    "sweep": (
+        *("--vary", "robots.available=1..2", "--minimise", "weighted_obsolescence"),
+        "--no-solve",
+    ),
     "optimize": ("--target", "frequencies"),
 }
 
@@ -108,6 +111,14 @@ def test_a_study_depends_on_nothing_outside(
     assert load(moved / "inputs/mine.toml").robots.available == 3  # type: ignore[union-attr]
     assert read_study(moved).words() == ["check", "--seed=7"]
     assert repeat(moved, engine="simpy").is_same
+
+
+def test_an_option_without_a_value_is_recorded_as_one_types_it(
+    study_of: Callable[[str], Path],
+) -> None:
+    study = read_study(study_of("sweep"))
+    assert study.options["--no-solve"] is True
+    assert "--no-solve" in study.words()
 
 
 def _edit(name: str, old: str, new: str) -> Callable[[Path], None]:

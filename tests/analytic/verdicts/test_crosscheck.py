@@ -27,7 +27,6 @@ from analytic import (
     resolve,
     scope_of,
 )
-from analytic.verdicts.crosscheck import PAGE_FLOOR
 from analytic.verdicts.significance import (
     MOST_REPLICATIONS,
     TooRareError,
@@ -612,7 +611,8 @@ def test_the_floor_of_a_page_is_not_as_large_as_its_own_rate(pages: int, verdict
         [Estimate("crawl_rate", n, share, error, share, share) for n in range(pages)], pages
     )
     assert overall(rows) == verdict
-    assert all(row.tolerance <= max(0.02, PAGE_FLOOR) * share for row in rows)
+    widest = max(row.tolerance for row in rows)
+    assert widest == pytest.approx({40: 0.04, 1000: 0.1}[pages] * share)
 
 
 def test_a_verdict_says_what_was_compared_where_no_formula_covers_the_rest() -> None:

@@ -30,9 +30,9 @@ from profiles import examples
 
 from crawlsim.logs.read import read_logs
 from crawlsim.logs.read.csv_lines import Broken
-from crawlsim.logs.read.history import History
+from crawlsim.logs.read.history import History, resolve_stamps
 from crawlsim.logs.read.log import VisitLog
-from crawlsim.logs.read.rows import CHANGED, DIGEST, FAILED, OPENING, SAME, Rows
+from crawlsim.logs.read.rows import CHANGED, DIGEST, FAILED, OPENING, SAME, STAMPED, Rows
 from crawlsim.logs.read.times import seconds_of
 
 
@@ -375,3 +375,20 @@ def test_what_visits_found_agrees_with_going_through_them(
         of_page = log.page == number
         got = list(zip(log.time[of_page].tolist(), log.changed[of_page].tolist(), strict=True))
         assert got == expected
+
+
+@pytest.mark.parametrize(
+    ("stamped", "own", "pages", "follow"),
+    [(2, 2, 5, 5), (2, 3, 5, 0), (1, 0, 5, 0), (2, 0, 4, 0), (2, 0, 50, 5), (2, 0, 51, 0)],
+    ids=["half", "fewer than half", "one date", "few pages", "a tenth", "less than a tenth"],
+)
+def test_which_dates_follow_the_file_that_tells_them(
+    stamped: int, own: int, pages: int, follow: int
+) -> None:
+    """Two dates or more, half of all, at five pages or more, a tenth of all: neither one fewer."""
+    dates = stamped + own
+    page = np.repeat(np.arange(min(pages, 5), dtype=np.int32), dates)
+    state = np.tile(np.repeat([STAMPED, DIGEST], [stamped, own]).astype(np.int8), min(pages, 5))
+    digest = np.arange(1, len(page) + 1, dtype=np.uint64)
+    assert resolve_stamps(page, state, digest, pages) == follow
+    assert set(state.tolist()) == ({OPENING} if follow else {DIGEST})
