@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
 import pandas as pd
@@ -33,7 +36,7 @@ from crawlsim.logs.read.csv_lines import Broken
 from crawlsim.logs.read.history import History, resolve_stamps
 from crawlsim.logs.read.log import VisitLog
 from crawlsim.logs.read.rows import CHANGED, DIGEST, FAILED, OPENING, SAME, STAMPED, Rows
-from crawlsim.logs.read.times import seconds_of
+from crawlsim.logs.read.times import _ZONES, seconds_of
 
 
 def found(folder: Path, *visits: Visit) -> list[int]:
@@ -392,3 +395,35 @@ def test_which_dates_follow_the_file_that_tells_them(
     digest = np.arange(1, len(page) + 1, dtype=np.uint64)
     assert resolve_stamps(page, state, digest, pages) == follow
     assert set(state.tolist()) == ({OPENING} if follow else {DIGEST})
+
+
+ELSEWHERE = {
+    **{"TRT": "Europe/Istanbul", "GST": "Asia/Dubai", "SAMT": "Europe/Samara"},
+    **{"UZT": "Asia/Tashkent", "YEKT": "Asia/Yekaterinburg", "ICT": "Asia/Bangkok"},
+    **{"SGT": "Asia/Singapore", "PHT": "Asia/Manila", "MYT": "Asia/Kuala_Lumpur"},
+    **{"BRT": "America/Sao_Paulo", "UYT": "America/Montevideo", "CLT": "America/Santiago"},
+    **{"ART": "America/Argentina/Buenos_Aires", "COT": "America/Bogota", "PET": "America/Lima"},
+    **{"Z": "UTC", "UCT": "UTC", "BST": "Europe/London", "IST": "Asia/Kolkata"},
+    **{"CST": "America/Chicago", "CDT": "America/Chicago", "PST": "America/Los_Angeles"},
+}
+"""Where abbreviations are used that zones have no longer, or that several places use."""
+
+
+def test_a_zone_is_as_far_from_utc_as_where_its_abbreviation_is_used() -> None:
+    """In summer or in winter, by the data base of time zones."""
+    hours: dict[str, set[float]] = defaultdict(set)
+    places: dict[str, set[float]] = defaultdict(set)
+    for place in available_timezones():
+        for month in (1, 7):
+            local = datetime(2022, month, 15, tzinfo=ZoneInfo(place))
+            ahead = (local.utcoffset() or timedelta()).total_seconds() / 3600
+            hours[str(local.tzname())].add(ahead)
+            places[place].add(ahead)
+    for name, ahead in _ZONES.items():
+        if name in ELSEWHERE:
+            assert ahead in places[ELSEWHERE[name]], name
+        else:
+            assert hours[name] == {ahead}, name
+        text = pd.Series([f"Wed Feb 02 12:00:00 {name} 2022"])
+        noon = datetime(2022, 2, 2, 12, tzinfo=UTC).timestamp()
+        assert seconds_of(text).tolist() == [noon - 3600 * ahead]
