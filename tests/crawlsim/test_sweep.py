@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import math
 import tomllib
 from importlib import resources
 from itertools import pairwise
@@ -436,6 +437,16 @@ def test_numbers_of_a_map_do_not_touch_and_its_colours_tell_decades() -> None:
     assert shades[7] == 0.0
     assert ax.texts[-1].get_text() == "0"
     assert ax.texts[-1].get_color() == "#1d2329"
+
+
+def test_a_cell_of_a_map_without_a_value_stays_empty() -> None:
+    rows = [
+        {**row(places, 0.1 * int(places) if places != law else math.nan), "law": law}
+        for places in ("1", "2", "3")
+        for law in ("1", "2")
+    ]
+    ax = plot_heat_map(rows, "throughput", ["places", "law"])
+    assert [text.get_text() for text in ax.texts] == ["0.2", "0.3", "0.1", "0.3"]
 
 
 def test_slanted_words_are_as_long_as_it_takes_to_tell_them_apart() -> None:
