@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -187,6 +188,8 @@ def test_the_command_shows_what_was_gained(crawlsim: Commands) -> None:
     assert "variance_ratio" not in plain
     code, text, _ = crawlsim(*flags, "--control-variates")
     assert "variance ratio" in text
+    ratio = f"{rows['throughput']['variance_ratio']:.6g}"
+    assert re.search(rf"^ *throughput .* {re.escape(ratio)} ", text, re.MULTILINE)
     code, _, err = crawlsim("run", "cyclic-constant", "--control-variates", "--replications", "2")
     assert "no control variates: no quantity with a known mean is counted here" in err
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from analytic import Prediction, optimize, predict, resolve
 from analytic.index.optimum import NoOptimumError
 from analytic.probing import Profile, expected_cost, profile_of, times_of_each
+from analytic.probing.formulas import few_cells
 from analytic.probing.profile import step_error
 from analytic.probing.shared import best_budget
 from analytic.probing.sources import natural_split
@@ -344,6 +345,18 @@ def test_a_split_that_the_file_leaves_out_is_found_for_any_policy() -> None:
     assert sum(map(len, found.probing.policy.of_each)) == 5
     with pytest.raises(ScenarioError, match="split of the probes is still to be optimised"):
         times_of_each(left_out)
+
+
+@pytest.mark.parametrize(("most", "is_refused"), [(48, False), (47, True)])
+def test_the_source_with_the_most_pieces_decides_whether_they_are_too_many(
+    most: int, is_refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others have 32 and 40."""
+    monkeypatch.setattr("analytic.probing.formulas.LARGEST_PROFILE", most)
+    reason = few_cells(load("three-sources"))
+    assert reason == (
+        "the rates have more than 47 pieces up to the horizon" if is_refused else None
+    )
 
 
 @pytest.mark.parametrize("policy", ["uniform", "threshold", "first-arrival"])
