@@ -392,7 +392,7 @@ class Precision:
         if needed is not None and needed <= results.count:
             return results.count
         wanted = 2 * results.count if needed is None else min(needed, 2 * results.count)
-        return max(results.count, min(max(wanted, results.count + 1), self.most))
+        return max(results.count, min(wanted, self.most))
 
 
 def run_to_precision(

@@ -22,7 +22,7 @@ from analytic import (
     start_up_times,
     suggested_warmup,
 )
-from analytic.indexing_queue import empty_probability
+from analytic.indexing_queue import empty_probability, stays_of
 from analytic.machinery.phase_type import as_phase_type, phase_count
 from analytic.machinery.transforms import survival
 from analytic.transient.queue_start import _squared_variation
@@ -31,6 +31,7 @@ from scenarios import Scenario, dumps, library_names, load, scenario_from
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.deliveries import as_modes, joint_size
 from scenarios.laws import Gamma, Pareto
+from scenarios.model import present
 
 CYCLE = "the cycle of the pages"
 GAMMA = {"shape": 2.5, "mean": 1.0}
@@ -115,6 +116,16 @@ def test_where_nothing_is_known_nothing_is_said() -> None:
         assert start_up_times(pages({"policy": "round-robin"}, **change)) == []
     optimal = pages({"policy": "randomized", "frequencies": "optimal"})
     assert start_up_times(optimal) == []
+
+
+@pytest.mark.parametrize("places", [0, 1])
+def test_a_page_has_left_at_the_end_of_a_busy_period(places: int) -> None:
+    """Without waiting places that is the service; with one, by the two equations of M/M/1/2."""
+    changes = {"buffer.waiting_places": places, "buffer.service": {"exponential": {"mean": 0.5}}}
+    queue = load("one-robot", changes)
+    arrivals = 0.8
+    longest = 0.5 if places == 0 else (2.0 + arrivals) / 2.0**2
+    assert present(stays_of(queue)).longest == pytest.approx(longest, rel=1e-12)
 
 
 def test_a_large_queue_has_its_relaxation_time(monkeypatch: pytest.MonkeyPatch) -> None:

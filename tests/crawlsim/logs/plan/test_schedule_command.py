@@ -174,6 +174,10 @@ def test_weights_and_hosts_come_from_files(log: str, crawlsim: Any) -> None:
     code, _, err = crawlsim(*plain, "no.csv", "--weights", "views.csv")
     assert code == 2
     assert "line 2" in err
+    Path("views.csv").write_text(f"{url},900\n")
+    code, _, err = crawlsim(*plain, "no.csv", "--weights", "views.csv")
+    assert code == 2
+    assert "needs a header with the columns url,weight" in err
 
 
 def test_change_times_make_a_schedule(log: str, crawlsim: Any) -> None:
