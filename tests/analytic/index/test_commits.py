@@ -161,6 +161,20 @@ def test_the_best_frequencies_see_what_a_commit_leaves_of_freshness() -> None:
     assert decided.robots.accessing.frequencies == pytest.approx(best.decision["frequencies"])
 
 
+@pytest.mark.by_day("obsolescence")
+@pytest.mark.parametrize(
+    ("changes", "price"),
+    [({"costs": None}, 1.0), ({"buffer": BUFFER, "costs": {"staleness": 3.0}}, 3.0)],
+    ids=["obsolescence", "cost"],
+)
+def test_an_optimum_says_what_commits_add(changes: dict[str, Any], price: float) -> None:
+    two = {"pages": {"change_rates": [5.0, 0.2], "weights": "uniform"}}
+    scenario = pages(two | changes)
+    more = price * staleness_of_commits(scenario)
+    said = optimize(scenario, "frequencies").notes
+    assert any(f"{more:.4g} comes on top of each cost and bound" in note for note in said)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
