@@ -90,11 +90,6 @@ class Trace:
         return () if isinstance(self.log, NumberLog) else tuple(self.log.urls.tolist())
 
     @property
-    def changed(self) -> NDArray[np.bool_]:
-        """Whether each crawl found a change; empty but for crawls."""
-        return self.log.changed if isinstance(self.log, VisitLog) else np.empty(0, np.bool_)
-
-    @property
     def dated(self) -> bool:
         """Whether the times are dates."""
         return self.log.dated

@@ -45,7 +45,7 @@ def test_rows_at_both_ends_of_a_window_are_in_it() -> None:
     crawls = trace_of("crawls", [1, 2, 3, 4, 5], [0, 0, 1, 2, 3], [0, 1, 0, 1, 1])
     inside = rows_in_window(crawls, options)
     assert inside.values.tolist() == [2, 3, 4]
-    assert inside.changed.tolist() == [True, False, True]
+    assert inside.log.changed.tolist() == [True, False, True]
     assert inside.pages == ("p0", "p1", "p2")
 
 

@@ -307,7 +307,7 @@ def test_a_column_of_digests_makes_a_crawl_log(tmp_path: Path, name: str) -> Non
     by_digest = read(tmp_path, "\n".join([f"Page,time,status,{name}", *with_status(digests)]))
     by_sign = read(tmp_path, "\n".join(["page,time,changed", *signs]))
     assert by_digest.kind == by_sign.kind == "crawls"
-    assert by_digest.changed.tolist() == by_sign.changed.tolist()
+    assert by_digest.log.changed.tolist() == by_sign.log.changed.tolist()
     assert by_digest.pages == by_sign.pages
 
 
@@ -317,7 +317,7 @@ def with_status(rows: list[str]) -> list[str]:
 
 def test_signs_go_before_digests_and_both_are_visits_whatever_is_said(tmp_path: Path) -> None:
     text = "page,time,digest,changed\na,1,x,0\na,2,y,0\na,3,z,1\n"
-    assert read(tmp_path, text).changed.tolist() == [False, False, True]
+    assert read(tmp_path, text).log.changed.tolist() == [False, False, True]
     with pytest.raises(ScenarioError, match="holds digests, so these are crawls"):
         read(tmp_path, text, "changes")
     assert read(tmp_path, text, "deliveries").values.tolist() == [1.0, 2.0, 3.0]
@@ -326,7 +326,7 @@ def test_signs_go_before_digests_and_both_are_visits_whatever_is_said(tmp_path: 
 def test_a_visit_without_a_digest_is_left_out_and_counted(tmp_path: Path) -> None:
     trace = read(tmp_path, "page,time,digest\na,1,x\na,2,-\na,3,\na,4,x\na,5,y\n")
     assert trace.values.tolist() == [1.0, 4.0, 5.0]
-    assert trace.changed.tolist() == [False, False, True]
+    assert trace.log.changed.tolist() == [False, False, True]
     assert trace.doubts == ("Left out, since a successful visit has no digest: 2 rows.",)
 
 
@@ -336,7 +336,7 @@ def test_digests_are_compared_across_blocks(
     monkeypatch.setattr("crawlsim.logs.read.csv_lines._BLOCK", 24)
     rows = [f"p{n % 3},{n},d{n // 9}" for n in range(36)]
     trace = read(tmp_path, "\n".join(["page,time,digest", *rows]))
-    assert trace.values[trace.changed].tolist() == [9, 18, 27, 10, 19, 28, 11, 20, 29]
+    assert trace.values[trace.log.changed].tolist() == [9, 18, 27, 10, 19, 28, 11, 20, 29]
 
 
 def test_two_digests_at_one_time_do_not_depend_on_the_order_of_the_rows(tmp_path: Path) -> None:
@@ -344,7 +344,11 @@ def test_two_digests_at_one_time_do_not_depend_on_the_order_of_the_rows(tmp_path
     found = [
         read(tmp_path, "\n".join(["page,time,digest", *order])) for order in (rows, rows[::-1])
     ]
-    assert found[0].changed.tolist() == found[1].changed.tolist() == [False, True, False, False]
+    assert (
+        found[0].log.changed.tolist()
+        == found[1].log.changed.tolist()
+        == [False, True, False, False]
+    )
     assert found[0].values.tolist() == found[1].values.tolist() == [1.0, 2.0, 3.0, 1.0]
     assert found[0].rows == 5
 
@@ -403,7 +407,7 @@ def test_the_first_visit_of_a_page_need_not_say_whether_it_changed(tmp_path: Pat
     assert trace.doubts == ("Left out, since nothing says whether the page had changed: 1 row.",)
     assert trace.broken.count == 0
     assert trace.values.tolist() == [1.0, 2.0, 4.0, 4.0, 5.0]
-    assert trace.changed.tolist() == [False, False, True, False, True]
+    assert trace.log.changed.tolist() == [False, False, True, False, True]
     assert [trace.pages[each] for each in trace.page] == ["a", "a", "a", "b", "b"]
 
 

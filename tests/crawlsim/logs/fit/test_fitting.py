@@ -105,7 +105,7 @@ def test_broken_rows_are_counted_by_line(tmp_path: Path) -> None:
     )
     trace = read_trace(written(tmp_path, text))
     assert trace.values.tolist() == [1.0, 9.0, 7.0]
-    assert trace.changed.tolist() == [False, False, False]
+    assert trace.log.changed.tolist() == [False, False, False]
     assert trace.pages[trace.page[2]] == "c, d"
     assert trace.broken.count == 7
     assert [line for line, _ in trace.broken.lines] == [3, 5, 6, 7, 8, 9, 11]

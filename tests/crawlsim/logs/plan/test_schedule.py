@@ -163,6 +163,10 @@ def test_a_log_of_eight_months_is_unknown_and_half_of_it_is_even() -> None:
     tested = {"windows": [], "verdict": "unknown", "advised_even": None}
     assert plan.record()["backtest"] == tested
     assert plan.even_share == 0.5
+    untested = schedule_of(log, LogRequest(40 / (30 * DAY), even=0.25))
+    assert (untested.verdict, untested.advised_even) == (None, None)
+    less = schedule_of(log, LogRequest(40 / (30 * DAY), backtest=True, even=0.25))
+    assert less.advised_even == 0.5
 
 
 @pytest.mark.thorough
