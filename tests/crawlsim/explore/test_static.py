@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -110,6 +111,7 @@ def test_the_command_says_how_far_it_is(
             (opened,) = [each for each in explorer.lessons.values() if each.key == "one-queue"]
             yield static.Replay(opened, "", seed, f"{seed}.html", "<p>")
             await asyncio.sleep(0.2)
+        yield static.Replay(opened, "faster", 4, "", "", refusal="too many pages")
 
     monkeypatch.setattr(static, "replays", slowly)
     monkeypatch.setattr(streams, "EVERY", 0.05)
@@ -117,3 +119,11 @@ def test_the_command_says_how_far_it_is(
     assert code == 0
     in_all = static.at_most(Explorer(None, None))
     assert f"new: 2 of {in_all} replays, about" in err
+    assert "one-queue, faster: too many pages" in err
+    replays = {f"{seed}.html" for seed in (1, 2, 3)}
+    assert {each.name for each in (tmp_path / "new").iterdir()} == {
+        *replays,
+        *("index.html", "provenance.json"),
+    }
+    runs = json.loads((tmp_path / "new/provenance.json").read_text())["runs"]
+    assert [each["seed"] for each in runs] == [1, 2, 3]
