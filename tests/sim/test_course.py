@@ -166,6 +166,17 @@ def test_the_course_of_a_run_is_given_time_by_time() -> None:
     assert len(frame) == len(results.course) == len(rows)
 
 
+def test_a_single_page_is_followed_by_itself() -> None:
+    """The observed system is compiled for another test, too."""
+    one = {"pages.change_rates": [0.1], "run.horizon": 600.0, "run.observe": 3.0}
+    scenario = load("pipeline-light", one | {"run.warmup": 50.0, "run.replications": 2})
+    engines = (compiled_engine, simpy_engine)
+    stale = [each.simulate(scenario, 0, 1).course.stale for each in engines]
+    assert stale[0].shape == (200, 1)
+    assert stale[0].tolist() == stale[1].tolist()
+    assert 0.05 < stale[0].mean() < 0.95
+
+
 @pytest.mark.by_day(besides=("four-robots-one-threshold-simpy", "several-indexers-simpy"))
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
 @pytest.mark.parametrize(

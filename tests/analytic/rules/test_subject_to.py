@@ -378,13 +378,9 @@ def points_of(scenario: Scenario, rules: Rules, measure: str) -> list[tuple[floa
 
 @pytest.mark.by_day(
     besides=(
-        "loss_probability-False-0.35-free",
         "loss_probability-False-0.35-switching",
-        "starvation_probability-False-0.5-free",
         "starvation_probability-False-0.5-switching",
-        "throughput-True-0.6-free",
         "throughput-True-0.6-switching",
-        "mean_active_robots-False-0.45-free",
         "mean_active_robots-False-0.45-switching",
     )
 )
