@@ -411,6 +411,11 @@ def test_a_map_has_its_numbers_in_their_places_and_frames_the_least() -> None:
     assert (frame.get_x() + 0.48, frame.get_y() + 0.48) == (1.0, 1.0)
 
 
+def test_an_interrupt_of_a_sweep_that_keeps_nothing_stays_one() -> None:
+    with pytest.raises(KeyboardInterrupt), sweep_cells._said_when_interrupted(None):
+        raise KeyboardInterrupt
+
+
 def test_no_cell_has_a_value(crawlsim: Commands, scenario_file: str) -> None:
     flags = ["--vary", "run.seed=1,2", "--set", "activation={ static = 0 }"]
     flags = ["sweep", scenario_file, *flags, "--minimise", "loss_probability"]

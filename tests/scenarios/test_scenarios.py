@@ -30,7 +30,7 @@ from scenarios import (
 )
 from scenarios.deliveries import as_modes, batch_matrices
 from scenarios.files import parse_value
-from scenarios.laws import Gamma
+from scenarios.laws import Gamma, Uniform
 
 sometimes = settings(max_examples=examples(50))
 
@@ -996,6 +996,14 @@ def test_the_parameters_of_a_gamma_law_in_other_books_are_translated(
     assert said is not None
     shape = given_as.get("shape", given_as.get("alpha"))
     assert said == f"write gamma = {{ shape = {shape:g}, mean = {mean:g} }}"
+
+
+@pytest.mark.parametrize("names", [("min", "max"), ("minimum", "maximum"), ("a", "b")])
+def test_the_ends_of_a_uniform_law_by_other_names_are_translated(names: tuple[str, str]) -> None:
+    said = Uniform.translated(dict(zip(names, (1.0, 3.5), strict=True)))
+    assert said == "write uniform = { low = 1, high = 3.5 }"
+    for one in names:
+        assert "write uniform" not in str(Uniform.translated({one: 2.0}))
 
 
 def test_an_interrupt_while_a_scenario_is_written_down_is_not_lost(

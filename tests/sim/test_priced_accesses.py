@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sim
-from scenarios import Scenario, ScenarioError, scenario_from
+from scenarios import Scenario, ScenarioError, load, scenario_from
 from sim.event_log import Row
 
 SIZES = [9.0, 2.0, 5.0]
@@ -129,3 +129,9 @@ def test_a_price_needs_what_it_is_of(changes: dict[str, Any], key: str, needs: s
         scenario_from(PAGES).with_(changes)
     assert refusal.value.key == key
     assert needs in refusal.value.allowed
+
+
+def test_accesses_have_a_price_where_robots_make_them() -> None:
+    with pytest.raises(ScenarioError, match=r"needs \[robots\]") as refusal:
+        load("routing-two-servers", {"costs.access": 1.0})
+    assert refusal.value.key == "costs.access"

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from analytic import Prediction, optimize, predict, resolve
 from analytic.index.optimum import NoOptimumError
 from analytic.probing import Profile, expected_cost, profile_of, times_of_each
+from analytic.probing.at_once import _whole
 from analytic.probing.formulas import few_cells
 from analytic.probing.profile import step_error
 from analytic.probing.shared import best_budget
@@ -345,6 +346,20 @@ def test_a_split_that_the_file_leaves_out_is_found_for_any_policy() -> None:
     assert sum(map(len, found.probing.policy.of_each)) == 5
     with pytest.raises(ScenarioError, match="split of the probes is still to be optimised"):
         times_of_each(left_out)
+
+
+@pytest.mark.parametrize(("count", "can_be"), [(2, True), (3, False)])
+def test_a_choice_that_cannot_be_is_told_from_one_that_was_not_found(
+    count: int, can_be: bool
+) -> None:
+    """Two things, of which all are to be taken, or one more than there are."""
+    nothing = np.zeros((0, 2))
+    chosen, bound, possible = _whole(
+        np.array([1.0, 2.0]), np.ones((1, 2)), np.array([count]), nothing, np.empty(0)
+    )
+    assert possible is can_be
+    assert (chosen is not None) is can_be
+    assert not can_be or bound == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize(("most", "is_refused"), [(48, False), (47, True)])
