@@ -38,7 +38,9 @@ from crawlsim.report.drawing import (
     COLOURS,
     THEORY,
     VERDICT_COLOURS,
+    axes_for,
     ink_on,
+    logarithmic,
     svg_text,
 )
 from crawlsim.report.pages import _change_rates
@@ -173,6 +175,21 @@ def test_a_course_is_a_line_of_theory_with_points_a_band_and_shaded_intervention
     assert "from 30 to 40 (minute)" in page
     with pytest.raises(ValueError, match="no course of"):
         report.plot_course(results, scenario, "sojourn_time")
+
+
+def test_a_logarithmic_axis_has_words_at_1_2_and_5_alone() -> None:
+    ax = axes_for(None)
+    ax.plot([1.0, 4.0], [1.0, 4.0])
+    logarithmic(ax, "y")
+    ax.figure.draw_without_rendering()
+    low, high = ax.get_ylim()
+    assert high / low == pytest.approx(10.0)
+    words = [label.get_text() for label in ax.get_yticklabels(minor=True)]
+    assert set(words) <= {""}
+    shown = [
+        label.get_text() for label in ax.get_yticklabels() if low <= label.get_position()[1] <= high
+    ]
+    assert shown == ["1", "2", "5"]
 
 
 def test_levels_are_points_with_intervals_and_the_theory_is_bars() -> None:

@@ -436,9 +436,11 @@ def test_the_known_mean_age_of_one_page() -> None:
         assert obsolescence_rates(queue, [1e-9], [1.0]) == pytest.approx([1e-9 * age], rel=1e-6)
     queue = poisson_queue(0.9, SERVICES[2], 5)
     assert index_ages(queue, [0.25, 0.0])[1] == np.inf
-    age = shared_age(queue, fetching(np.arange(4) == 0, 3), 0.9)
-    rate = shared_rate(queue, fetching(np.arange(4) == 0, 3), 0.9, 1e-9)
-    assert rate == pytest.approx(1e-9 * age, rel=1e-6)
+    for robots in (1, 3):
+        age = shared_age(queue, fetching(np.arange(4) == 0, robots), 0.9)
+        rate = shared_rate(queue, fetching(np.arange(4) == 0, robots), 0.9, 1e-9)
+        assert rate == pytest.approx(1e-9 * age, rel=1e-6)
+    assert shared_age(queue, fetching(np.arange(4) < 0, 3), 0.9) == np.inf
 
 
 def test_instant_indexing_gives_the_formulas_without_a_buffer() -> None:
