@@ -346,8 +346,8 @@ def _passed(sig: Any) -> tuple[Any, ...]:
 
 
 def _function(value: Any) -> Any:
-    """The Python function of a compiled or plain function; None for anything else."""
-    function = getattr(value, "py_func", value)
+    """The Python function of a compiled or plain function, or of an intrinsic; else None."""
+    function = getattr(value, "py_func", getattr(value, "_defn", value))
     return function if hasattr(function, "__code__") else None
 
 

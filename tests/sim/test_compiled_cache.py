@@ -8,12 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
 
 from scenarios import compiling
 from scenarios.laws import Deterministic, Exponential, Mixture
+from sim.compiled_engine import many_times
 from sim.compiled_engine.jit import let_kernels_call_all_of
 from sim.laws import how_to_draw
 
@@ -217,6 +219,16 @@ def test_functions_deep_in_tuples_and_keyword_defaults_are_in_the_stamp() -> Non
     found = "\n".join(compiling.parts(_reads_deep))
     assert f"{__name__}._plus_one" in {line.partition(" ")[0] for line in found.splitlines()}
     assert "{'scale': 2.0}" in found
+
+
+def test_what_llvm_is_told_by_hand_is_in_the_stamp(monkeypatch: pytest.MonkeyPatch) -> None:
+    def another(*_: Any) -> None:
+        return None
+
+    before = compiling.parts(many_times.exponential_times)
+    monkeypatch.setattr(many_times.product_and_sum, "_defn", another)
+    changed = compiling.parts(many_times.exponential_times)
+    assert len([text for text in before if text not in changed]) >= 1
 
 
 def test_compiled_functions_that_are_passed_are_in_the_stamp() -> None:
