@@ -303,6 +303,15 @@ def test_a_page_that_is_seldom_visited_excuses_no_other_page() -> None:
     assert equal.of(exact("weighted_obsolescence", 0.5), 0.4) == pytest.approx(0.1)
 
 
+def test_what_is_searched_remembers_the_start_for_a_commit_longer() -> None:
+    accessing = {"policy": "randomized", "frequencies": [0.6, 0.2, 0.195, 0.005]}
+    plain = pages(accessing, **{"run.horizon": 50_300.0, "run.warmup": 300.0})
+    later = {"index": {"commit_interval": 1000.0}, "run.warmup": 1300.0, "run.horizon": 51_300.0}
+    by_page = [StartShifts(each)._by_page[3] for each in (plain, plain.with_(later))]
+    assert 0.1 < by_page[0] < 0.9
+    assert by_page[1] == pytest.approx(by_page[0], rel=1e-12)
+
+
 def test_a_start_that_was_warned_of_refutes_nothing() -> None:
     """From an empty buffer without a warm-up: the time that it starves is far too long."""
     heavy = queue(
