@@ -13,6 +13,8 @@ import pytest
 
 import crawlsim as program
 from analytic import optimize, predict
+from analytic.index.optimum import NoOptimumError
+from analytic.index.targets import approximate_optimum
 from crawlsim import searching
 from crawlsim.searching import Family, SearchRequest, Simulated, next_best
 from experiments.choosing import controlled_queue, of_search
@@ -74,6 +76,15 @@ def test_the_approximation_that_solve_shows_is_taken_first() -> None:
     assert min(row["cost"] for row in found.table) == found.cost
     asked = program.optimize(scenario.with_(SHORT), "static", kind="simulated", **QUICK)
     assert asked.kind == "simulated"
+
+
+def test_frequencies_need_no_price_and_robots_one_of_pages() -> None:
+    few = {"pages.change_rates": [0.1, 0.3], "buffer.waiting_places": 1, "costs": None}
+    scenario = load("pipeline-more-robots", few | {"buffer.service": CONSTANT})
+    found = approximate_optimum(scenario, "frequencies")
+    assert (found.kind, found.measure) == ("approximation", "weighted_obsolescence")
+    with pytest.raises(NoOptimumError, match="its cost has no approximation"):
+        approximate_optimum(scenario, "static")
 
 
 def test_frequencies_are_the_best_of_the_moment_match() -> None:
