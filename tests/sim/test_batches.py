@@ -149,6 +149,41 @@ def test_one_page_at_a_time_is_the_same_path_as_without_batches(simulate: Any) -
     assert one.batches.ended == one.buffer.ended[0]
 
 
+TOGETHER = [[-0.5], [0.35], [0.0], [0.0], [0.15]]
+
+
+@pytest.mark.as_python
+@pytest.mark.parametrize(
+    "changes",
+    [
+        # four at once find an idle server and two pages that wait for a third one
+        {
+            "robots.deliveries.modes": [{"bmap": {"D": [[each] for each in TOGETHER]}}],
+            "robots.access_time": None,
+            "buffer": {
+                "waiting_places": 2,
+                "service": {"exponential": {"mean": 2.0}},
+                "when_full": "push-out",
+                "batch": {"most": 3, "least": 3},
+            },
+        },
+        # now the one, now the other server is the first that is idle
+        {
+            "robots.access_time": {"exponential": {"mean": 1.0}},
+            "buffer.servers": 2,
+            "buffer.service": {"exponential": {"mean": 3.0}},
+            "buffer.batch": {"most": 4, "least": 3, "wait": 1.6},
+        },
+    ],
+    ids=["pushed out", "two servers"],
+)
+def test_both_engines_take_the_same_pages(changes: dict[str, Any]) -> None:
+    scenario = clockwork(changes | {"run.horizon": 3000.0})
+    tallies = [simulate(scenario, 0, 1) for simulate in ENGINES.values()]
+    assert tallies[0] == tallies[1]
+    assert counted(tallies[0])[0] > 300
+
+
 @pytest.mark.as_python
 def test_measures_of_batches() -> None:
     """Of 12.4: three batches of three, and busy for 7.9; starved until 1."""
