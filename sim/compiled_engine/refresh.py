@@ -101,7 +101,9 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
     robots = world.robots
     access = world.access
     change = world.indexing
-    sequence = pages.sequence
+    # Read once: what is written in the loop might lie where a place says that these are.
+    every_page, sequence = pages.page, pages.sequence
+    times, gaps = access.drawn, change.drawn
     window_start = pages.state.window_start
     used = pages.state.used
     taken = access.rows[0].first
@@ -120,11 +122,11 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
             # What starts at the very moment of a change has the new speed already.
             last_start = min(until, np.nextafter(change_of_speed, 0.0))
         while now <= last_start and accesses > 0:
-            page = pages.page[carried]
+            page = every_page[carried]
             page.deliveries += 1
             stale_from = page.stale_from
             changed = stale_from <= now
-            gap = change.drawn[changes] * page.mean_change
+            gap = gaps[changes] * page.mean_change
             next_change = now + gap
             if course is not None:
                 # A page that never changes has an infinite gap, and that times 0 is not a number.
@@ -147,11 +149,11 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
             page.refresh_time += now - stale_from if refreshed else 0.0
             changes += changed
             carried = sequence[used]
-            end = now + access.drawn[taken]
+            end = now + times[taken]
             if course is not None:
-                end = now + access.drawn[taken] / speed
+                end = now + times[taken] / speed
                 if end > speed_until:
-                    end = end_of_work(course.access, now, access.drawn[taken])
+                    end = end_of_work(course.access, now, times[taken])
             now = end
             used += 1
             taken += 1
