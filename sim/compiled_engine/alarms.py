@@ -72,22 +72,23 @@ def _first_winners(size: int) -> Any:
 @inner
 def set_alarm(alarms: Alarms, index: int, time: float) -> None:
     """Set an alarm, or switch it off with inf."""
-    alarms.time[at(index)] = time
-    if len(alarms.winner) == 0:
+    times, winner = alarms.time, alarms.winner
+    times[at(index)] = time
+    if len(winner) == 0:
         return
-    bits = alarms.time.view(np.int64)
+    bits = times.view(np.int64)
     first = at(index)
     least = bits[first]
-    node = first + at(len(alarms.time))
+    node = first + at(len(times))
     while node > at(1):
-        other = at(alarms.winner[node ^ at(1)])
+        other = at(winner[node ^ at(1)])
         its = bits[other]
         # A right child, whose number is odd, loses against the left one at equal times.
         wins = its - np.int64(node & at(1)) < least
         first = other if wins else first
         least = its if wins else least
         node >>= at(1)
-        alarms.winner[node] = first
+        winner[node] = first
 
 
 @inner
@@ -109,13 +110,14 @@ def soonest(alarms: Alarms) -> int:
 @inner
 def first_alarm(alarms: Alarms) -> tuple[float, int]:
     """When the first alarm goes off, inf where none is set, and which it is."""
-    if len(alarms.winner) > 0:
-        first = alarms.winner[1]
-        return alarms.time[at(first)], first
+    times, winner = alarms.time, alarms.winner
+    if len(winner) > 0:
+        first = winner[1]
+        return times[at(first)], first
     first = 0
-    time = alarms.time[0]
-    for other in range(1, len(alarms.time)):
-        first, time = sooner(first, time, other, alarms.time[other])
+    time = times[0]
+    for other in range(1, len(times)):
+        first, time = sooner(first, time, other, times[other])
     return time, first
 
 
@@ -199,19 +201,19 @@ def compete_again(timers: Timers, slot: int) -> None:
 
     Slots are in no order, so that ties go by sequence numbers, unlike in `set_alarm`.
     """
-    bits = timers.time.view(np.int64)
+    bits, numbers, winner = timers.time.view(np.int64), timers.number, timers.winner
     first = at(slot)
-    least, number = bits[first], timers.number[first]
+    least, number = bits[first], numbers[first]
     node = first + at(len(bits))
     while node > at(1):
-        other = at(timers.winner[node ^ at(1)])
-        its, its_number = bits[other], timers.number[other]
+        other = at(winner[node ^ at(1)])
+        its, its_number = bits[other], numbers[other]
         wins = (its < least) | ((its == least) & (its_number < number))
         first = other if wins else first
         least = its if wins else least
         number = its_number if wins else number
         node >>= at(1)
-        timers.winner[node] = first
+        winner[node] = first
 
 
 @inner

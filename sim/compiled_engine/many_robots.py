@@ -97,9 +97,10 @@ def call_next(many_robots: ManyRobots | None, access: Times, robots: Any) -> Non
     """
     if many_robots is None:
         return
-    first = many_robots.time[0]
-    for robot in range(len(many_robots.time)):
-        first = min(first, many_robots.time[robot])
+    times = many_robots.time
+    first = times[0]
+    for robot in range(len(times)):
+        first = min(first, times[robot])
     many_robots.state.waits = first < np.inf
     count = choose_until(many_robots, first)
     for seat in range(count):
@@ -135,10 +136,11 @@ def gather(many_robots: ManyRobots) -> int:
     """Write down the robots that deliver in time; how many, or one more than there are seats."""
     seats = len(many_robots.place)
     until = many_robots.state.until
+    times, chosen = many_robots.time, many_robots.robot
     count = 0
-    for robot in range(len(many_robots.time)):
-        many_robots.robot[at(count)] = robot
-        count += many_robots.time[robot] <= until
+    for robot in range(len(times)):
+        chosen[at(count)] = robot
+        count += times[robot] <= until
         if count > seats:
             break
     return count
