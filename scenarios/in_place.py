@@ -31,6 +31,8 @@ def in_place(passed: Passed) -> Passed:
     """The same named tuple (or None), by its place as long as the calling kernel runs.
 
     Its fields are read where they are used; those that are named tuples are places, too.
+    A loop that writes into arrays reads its own before it begins: nothing tells the compiler that
+    what is written lies elsewhere (measured: 84 instead of 50 million page refreshes a second).
 
     Parameters
     ----------
