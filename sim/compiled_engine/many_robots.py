@@ -103,12 +103,14 @@ def call_next(many_robots: ManyRobots | None, access: Times, robots: Any) -> Non
         first = min(first, times[robot])
     many_robots.state.waits = first < np.inf
     count = choose_until(many_robots, first)
+    chosen, places, following = many_robots.robot, many_robots.place, many_robots.access
+    soon = many_robots.next.time
     for seat in range(count):
-        robot = at(many_robots.robot[seat])
-        many_robots.next.time[seat] = many_robots.time[robot]
-        many_robots.time[robot] = np.inf
-        many_robots.place[seat] = robots[robot].place
-        many_robots.access[seat] = take(access, robot)
+        robot = at(chosen[seat])
+        soon[seat] = times[robot]
+        times[robot] = np.inf
+        places[seat] = robots[robot].place
+        following[seat] = take(access, robot)
     compete(many_robots.next)
 
 
