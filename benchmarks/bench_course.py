@@ -77,7 +77,7 @@ def by_expm_multiply(scenario: Scenario, until: float) -> tuple[float, Any]:
     stops = np.arange(1, _COMPARED + 1) * observe
     row = queue.start()
     pieces = scenario.model.timeline.between(0.0, until)
-    generators = [(piece, queue.rules(piece).generator) for piece in pieces]
+    generators = [(piece, queue.chain_in(piece).generator) for piece in pieces]
     start = time.process_time()
     for piece, generator in generators:
         inside = [stop for stop in stops.tolist() if piece.begin < stop < piece.end]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Literal, get_args
@@ -84,7 +85,7 @@ class Trace:
         """Index into `pages`; empty for deliveries and sizes."""
         return np.empty(0, np.int32) if isinstance(self.log, NumberLog) else self.log.page
 
-    @property
+    @cached_property
     def pages(self) -> tuple[str, ...]:
         """Names of the pages."""
         return () if isinstance(self.log, NumberLog) else tuple(self.log.urls.tolist())
