@@ -44,8 +44,9 @@ from crawlsim.logs.fit.page_changes import (
 from crawlsim.logs.fit.poisson_tests import dispersion
 from crawlsim.logs.fit.sizes import fit_sizes, quality_of
 from crawlsim.logs.fit.source_changes import equal_breaks, periodic_intensity
-from crawlsim.logs.fit.trace import read_instant
+from crawlsim.logs.fit.trace import Trace, read_instant
 from crawlsim.logs.read.gaps import gaps_of_visits
+from crawlsim.logs.read.log import ChangeLog
 from crawlsim.scheduling import VisitLog
 from experiments.crawl_log_bias import bias_of_cho_garcia_molina, bias_of_naive
 from experiments.fit_coverage import gaps_of
@@ -242,9 +243,6 @@ def test_bursts_are_called_so_with_what_they_do() -> None:
 
 def fit_of(rng: np.random.Generator, bursts: int) -> Fit:
     """Sixty pages created over a hundred days, one change a day until day 200."""
-    from crawlsim.fitting import Trace
-    from crawlsim.scheduling import ChangeLog
-
     created = rng.uniform(0.0, 100.0, 60)
     parts = []
     for start in created:
@@ -601,3 +599,11 @@ def test_the_quality_of_a_fit_to_few_observations_is_nearly_the_exact_test() -> 
     found = quality_of(np.array([0.05, 0.1, 0.2, 0.3, 0.5]), law)
     assert found.distance == pytest.approx(np.exp(-0.5))
     assert found.p_value == pytest.approx(stats.kstwo.sf(found.distance, 5), rel=0.1)
+
+
+def test_names_of_pages_are_listed_once() -> None:
+    """Of a hundred thousand pages a list for each took a hundred seconds."""
+    log = ChangeLog.of(["a", "b"], np.array([0, 1], dtype=np.int32), np.array([1.0, 2.0]))
+    trace = Trace(log, "day")
+    assert trace.pages == ("a", "b")
+    assert trace.pages is trace.pages
