@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from systems import SIMULATED_ONLY
 
 from analytic import predict, resolve
+from analytic.machinery.arrival_process import gap_map
 from scenarios import (
     Scenario,
     ScenarioError,
@@ -31,6 +32,7 @@ from scenarios import (
 from scenarios.deliveries import as_modes, batch_matrices
 from scenarios.files import parse_value
 from scenarios.laws import Gamma, Uniform
+from scenarios.processes import Map, Mmpp
 
 sometimes = settings(max_examples=examples(50))
 
@@ -828,6 +830,30 @@ def matrices_of(process: dict[str, Any]) -> np.ndarray:
 def joint(draw: Any) -> tuple[dict[str, Any], int]:
     robots = draw(st.integers(1, 3))
     return draw(deliveries(robots)), robots
+
+
+@pytest.mark.parametrize(
+    ("process", "hidden", "arrivals"),
+    [
+        (
+            Mmpp(Q=((-0.3, 0.3), (0.1, -0.1)), rates=(2.0, 5.0)),
+            [[-2.3, 0.3], [0.1, -5.1]],
+            [[2.0, 0.0], [0.0, 5.0]],
+        ),
+        (
+            Map(D0=((-3.0, 1.0), (0.0, -2.0)), D1=((0.5, 1.5), (2.0, 0.0))),
+            [[-3.0, 1.0], [0.0, -2.0]],
+            [[0.5, 1.5], [2.0, 0.0]],
+        ),
+    ],
+    ids=["mmpp", "map"],
+)
+def test_the_matrices_of_bursts_by_hand(
+    process: Map | Mmpp, hidden: list[list[float]], arrivals: list[list[float]]
+) -> None:
+    """Both engines and the formulas take them from there: a comparison would not see an error."""
+    assert batch_matrices(process).tolist() == [hidden, arrivals]
+    assert [each.tolist() for each in gap_map(process) or ()] == [hidden, arrivals]
 
 
 @sometimes
