@@ -57,47 +57,61 @@ def answers(name: str) -> dict[str, Any]:
     checked = crawlsim.check(resolve(load(name)))
     results = checked.results
     return {
-        "solve": _plain(checked.solution),
+        "solve": plain(checked.solution),
         "check": {
             "verdict": checked.verdict,
             "engine": results.engine,
             "events": results.events,
-            "estimates": _plain(results.estimates),
-            "comparisons": _plain(checked.comparisons),
-            "course": _plain(checked.course),
+            "estimates": plain(results.estimates),
+            "comparisons": plain(checked.comparisons),
+            "course": plain(checked.course),
         },
         "optimize": {
-            target: _optimum(name, target) for target in TARGETS if (name, target) not in _TOO_LONG
+            target: optimum(name, target) for target in TARGETS if (name, target) not in _TOO_LONG
         },
     }
 
 
-def _optimum(name: str, target: str) -> Any:
-    """The best decision that rests on formulas; otherwise why there is none."""
+def optimum(name: str, target: str) -> Any:
+    """The best decision that rests on formulas; otherwise why there is none.
+
+    Parameters
+    ----------
+    name, target : str
+
+    Returns
+    -------
+    dict
+    """
     refusals = {}
     for kind in _KINDS:
         try:
-            return _plain(crawlsim.optimize(name, target, kind=kind))
+            return plain(crawlsim.optimize(name, target, kind=kind))
         except ScenarioError as refusal:
             refusals[kind] = str(refusal)
     return refusals
 
 
-def _plain(value: Any) -> Any:
-    """What JSON can hold: records by their names, arrays as lists, texts of all else."""
+def plain(value: Any) -> Any:
+    """What JSON can hold: records by their names, arrays as lists, texts of all else.
+
+    Parameters
+    ----------
+    value : object
+    """
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if is_dataclass(value):
         known = [each.name for each in fields(value) if each.name not in _NOT_WRITTEN]
-        return {name: _plain(getattr(value, name)) for name in known}
+        return {name: plain(getattr(value, name)) for name in known}
     if hasattr(value, "_asdict"):
-        return _plain(value._asdict())
+        return plain(value._asdict())
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, Sequence):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return str(value)
 
 

@@ -145,11 +145,12 @@ def rows_in_window(trace: Trace, options: Options) -> Trace:
     if trace.kind not in ("crawls", "deliveries") or (options.since, options.until) == (None, None):
         return trace
     since, until = window_of(trace, options)
-    inside = np.ones(trace.rows, dtype=bool)
+    times = trace.values
+    inside = np.ones(len(times), dtype=bool)
     if since is not None:
-        inside &= trace.values >= since
+        inside &= times >= since
     if until is not None:
-        inside &= trace.values <= until
+        inside &= times <= until
     if not inside.any():
         option = "since" if options.since is not None else "until"
         raise ScenarioError(f"--{option}", getattr(options, option), "the window holds no row")

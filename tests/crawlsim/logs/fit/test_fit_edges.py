@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ def test_rows_at_both_ends_of_a_window_are_in_it() -> None:
     assert inside.values.tolist() == [2, 3, 4]
     assert inside.log.changed.tolist() == [True, False, True]
     assert inside.pages == ("p0", "p1", "p2")
+    twice = replace(crawls, log=replace(crawls.log, repeated=3))
+    assert rows_in_window(twice, options).values.tolist() == [2, 3, 4]
 
 
 @pytest.mark.parametrize(("since", "until", "count"), [("2", "4.5", 3), ("1.5", "4", 4)])

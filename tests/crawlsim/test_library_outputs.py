@@ -1,0 +1,126 @@
+"""The library answers what is stored in `library`: formulas, reasons, best decisions, short runs.
+
+Other tests say what single numbers must be. These notice whatever else changes, in systems of
+every kind. Where a change is meant, `STORE_OUTPUTS=1 pytest tests/crawlsim/test_library_outputs.py`
+stores the answers anew, and their difference belongs into the commit.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from stored import compare, numbers
+
+import crawlsim
+from analytic.index.targets import TARGETS
+from experiments.library_answers import optimum, plain
+from scenarios import load
+from scenarios.library import library_names
+from sim.event_rate import expected_events
+
+STORED = Path(__file__).parent / "library"
+
+_DIGITS = 9
+
+_EVENTS = 1000.0
+"""About as many accesses, arrivals and updates has a replication."""
+
+LONG_TO_SOLVE = {
+    *("batches-complete", "cold-start", "dbworld-optimal", "micronet-optimal"),
+    *("optimal-switching-response", "pages-come-and-go", "pipeline-page-change"),
+    *("quantiles-of-all", "shops-at-dawn", "whittle-index"),
+}
+
+LONG_TO_OPTIMISE = {
+    *(("cyclic-constant", "template"), ("cyclic-gamma", "template")),
+    *(("dbworld-first-arrival", "probes"), ("deadline-frequencies", "template")),
+    *(("golden-ratio-246", "template"), ("heavy-tailed-service", "static")),
+    *(("heavy-tailed-service", "threshold"), ("heavy-tailed-service", "levels")),
+    *(("news-before-documents", "levels"), ("optimal-switching-by-phase", "levels")),
+    *(("pipeline-fetch-when-short", "threshold"), ("pipeline-fetch-when-short", "switching")),
+    *(("pipeline-page-change", "frequencies"), ("several-indexers", "levels")),
+    *(("shops-at-dawn", "probes"), ("talim-static-k5", "threshold")),
+    *(("talim-static-k5", "levels"), ("talim-static-k5", "free"), ("talim-switching", "levels")),
+}
+
+
+def lines(value: Any, place: str) -> Iterator[str]:
+    """What stands in a record of JSON, a line for each part of it."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from lines(each, f"{place} {key}")
+    elif isinstance(value, list) and value:
+        yield from _of_rows(value, place)
+    elif isinstance(value, float):
+        yield f"{place}: {numbers(value, _DIGITS)}"
+    elif value is not None:
+        yield f"{place}: {' | '.join(str(value).splitlines())}"
+
+
+def _of_rows(rows: list[Any], place: str) -> Iterator[str]:
+    """Rows that have all their texts in common in one line, number by number."""
+    if isinstance(rows[0], dict):
+        groups = defaultdict(list)
+        for row in rows:
+            groups[", ".join(each for each in row.values() if isinstance(each, str))].append(row)
+        for texts, alike in groups.items():
+            columns = (lines([row[key] for row in alike], key) for key in _others(alike[0]))
+            yield f"{place} [{texts}] {'; '.join(itertools.chain(*columns))}"
+    elif isinstance(rows[0], list):
+        yield from lines(list(itertools.chain(*rows)), f"{place} of {len(rows)}")
+    elif any(isinstance(each, str) for each in rows):
+        for number, each in enumerate(rows):
+            yield from lines(each, f"{place} {number}")
+    elif any(each is not None for each in rows):
+        known = [np.nan if each is None else each for each in rows]
+        yield f"{place}: {numbers(known, _DIGITS)}"
+
+
+def _others(row: dict[str, Any]) -> list[str]:
+    """Where no text stands."""
+    return [key for key, each in row.items() if not isinstance(each, str)]
+
+
+def solved(name: str) -> Iterator[str]:
+    """What the formulas say, and why others do not apply."""
+    solution = crawlsim.solve(name)
+    for said in ("predictions", "course", "periodic", "window"):
+        yield from lines(plain(getattr(solution, said)), said)
+    others = [each for each in solution.not_applicable if not each.other_subject]
+    reasons = Counter(reason for each in others for reason in each.reasons)
+    for reason, count in sorted(reasons.items()):
+        yield f"{reason}: {count}"
+
+
+def simulated(name: str) -> Iterator[str]:
+    """A few events, by the engine that needs no compilation."""
+    scenario = load(name)
+    horizon = scenario.run.horizon * min(1.0, _EVENTS / expected_events(scenario))
+    short = scenario.with_({"run.horizon": horizon, "run.warmup": 0.1 * horizon})
+    results = crawlsim.run(short, engine="simpy", replications=3)
+    yield from lines(plain(list(results.estimates)), "estimates")
+
+
+@pytest.mark.parametrize("name", sorted(set(library_names()) - LONG_TO_SOLVE))
+def test_a_system_of_the_library_is_solved_as_is_stored(name: str) -> None:
+    compare(STORED / "solve" / f"{name}.txt", list(solved(name)))
+
+
+@pytest.mark.parametrize("name", library_names())
+def test_a_system_of_the_library_has_the_best_decisions_that_are_stored(name: str) -> None:
+    found = []
+    for target in TARGETS:
+        if (name, target) not in LONG_TO_OPTIMISE:
+            found += lines(optimum(name, target), target)
+    compare(STORED / "optimize" / f"{name}.txt", found)
+
+
+@pytest.mark.parametrize("name", library_names())
+def test_a_system_of_the_library_is_simulated_as_is_stored(name: str) -> None:
+    compare(STORED / "run" / f"{name}.txt", list(simulated(name)))
