@@ -34,8 +34,9 @@ def numbers(values: Any, digits: int = 5) -> str:
     found: Array = np.ma.filled(np.ma.asarray(values, dtype=float), np.nan).ravel()
     if len(found) > _FEW:
         known = np.isfinite(found)
+        count = max(known.sum(), 1)
         weights = np.linspace(0, 1, len(found))[known]
-        means = found[known].mean(), (weights * found[known]).mean()
+        means = found[known].sum() / count, weights @ found[known] / count
         found = np.array([found[0], *means, found[-1]])
         return f"many {' '.join(f'{value:.{digits}g}' for value in found)}"
     return " ".join(f"{value:.{digits}g}" for value in found)

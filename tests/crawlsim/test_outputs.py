@@ -133,7 +133,6 @@ COMMANDS = {
     "scenario-json": "scenarios batches --json",
     "solve-window": "solve one-robot --set run.warmup=0 --set run.observe=5",
     "solve-several": "solve one-robot polite-hosts talim-switching routing-two-servers",
-    "fit-signals": "fit visits.csv --signals signals.csv --report fit.html --out fitted.toml",
     "fit-likelihood": "fit visits.csv --rates likelihood --time-unit week --since 2026-01-20 "
     "--until 2026-03-10 --json",
     "fit-into": "fit changes.csv --into surge --out fitted.toml --time-unit hour --shortest 60",

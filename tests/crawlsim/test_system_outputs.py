@@ -1,13 +1,16 @@
-"""The library answers what is stored in `library`: formulas, reasons, best decisions, short runs.
+"""Systems answer what is stored: formulas, why others do not apply, best decisions, short runs.
 
-Other tests say what single numbers must be. These notice whatever else changes, in systems of
-every kind. Where a change is meant, `STORE_OUTPUTS=1 pytest tests/crawlsim/test_library_outputs.py`
-stores the answers anew, and their difference belongs into the commit.
+Those of the library, in `library`, and 25 of every kind that `random_systems` has drawn once, in
+`drawn`. Other tests say what single numbers must be, and that both engines do the same; these
+notice whatever else changes. Where a change is meant, `STORE_OUTPUTS=1 pytest
+tests/crawlsim/test_system_outputs.py` stores the answers anew, and their difference belongs into
+the commit.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,11 +23,12 @@ from stored import compare, numbers
 import crawlsim
 from analytic.index.targets import TARGETS
 from experiments.library_answers import optimum, plain
-from scenarios import load
+from scenarios import load, scenario_from
 from scenarios.library import library_names
 from sim.event_rate import expected_events
 
 STORED = Path(__file__).parent / "library"
+DRAWN = Path(__file__).parent / "drawn"
 
 _DIGITS = 9
 
@@ -124,3 +128,23 @@ def test_a_system_of_the_library_has_the_best_decisions_that_are_stored(name: st
 @pytest.mark.parametrize("name", library_names())
 def test_a_system_of_the_library_is_simulated_as_is_stored(name: str) -> None:
     compare(STORED / "run" / f"{name}.txt", list(simulated(name)))
+
+
+@pytest.mark.parametrize("kind", sorted(path.stem for path in DRAWN.glob("*.jsonl")))
+def test_systems_that_were_drawn_are_solved_and_simulated_as_is_stored(kind: str) -> None:
+    found = []
+    for row in (DRAWN / f"{kind}.jsonl").read_text("utf-8").splitlines():
+        scenario = scenario_from(json.loads(row))
+        solution, results = crawlsim.solve(scenario), crawlsim.run(scenario, engine="simpy")
+        numbers_of = {"value": solution.predictions, "estimate": list(results.estimates)}
+        found.append(f"--- {scenario.name}")
+        for key, rows in numbers_of.items():
+            found += lines([_short(each, key) for each in plain(rows)], key)
+        found += lines(plain(solution.course), "course")
+    compare(DRAWN / f"{kind}.txt", found)
+
+
+def _short(row: dict[str, Any], key: str) -> dict[str, Any]:
+    """A number and what it is of; the subjects of one measure are told apart by their order."""
+    subject = row["subject"] if isinstance(row["subject"], str) else ""
+    return {"measure": row["measure"], "subject": subject, key: row[key]}
