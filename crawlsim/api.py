@@ -947,6 +947,9 @@ def schedule(
             raise ScenarioError("--format", out_format, allowed)
         heard = _signals(signals, pages)
         if isinstance(logs, Sequence) and not isinstance(logs, str) and not logs:
+            if backtest:
+                allowed = "needs a log of visits: signals do not say what had changed"
+                raise ScenarioError("--backtest", MISSING, allowed)
             return schedule_of_signals(heard, asked)
     if not isinstance(logs, VisitLog | ChangeLog):
         paths = [logs] if isinstance(logs, str | Path) else list(logs)

@@ -167,7 +167,8 @@ def read_trace(
     log = read_logs(files, kind=kinds.get(kind), pages=pages, begun=begun)
     if isinstance(log, VisitLog):
         if kind == "changes":
-            raise ScenarioError("--kind", kind, "the log holds digests, so these are crawls")
+            allowed = "the log says what each visit found, so these are crawls"
+            raise ScenarioError("--kind", kind, allowed)
         log = _pages_of(log)
     if not len(log.time):
         raise log.refused("no row can be read")

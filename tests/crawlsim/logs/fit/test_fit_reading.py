@@ -318,7 +318,7 @@ def with_status(rows: list[str]) -> list[str]:
 def test_signs_go_before_digests_and_both_are_visits_whatever_is_said(tmp_path: Path) -> None:
     text = "page,time,digest,changed\na,1,x,0\na,2,y,0\na,3,z,1\n"
     assert read(tmp_path, text).log.changed.tolist() == [False, False, True]
-    with pytest.raises(ScenarioError, match="holds digests, so these are crawls"):
+    with pytest.raises(ScenarioError, match="says what each visit found, so these are crawls"):
         read(tmp_path, text, "changes")
     assert read(tmp_path, text, "deliveries").values.tolist() == [1.0, 2.0, 3.0]
 
