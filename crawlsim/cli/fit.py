@@ -18,6 +18,7 @@ from crawlsim.cli.options import FORCE, JSON, PAGES, SIGNALS, NumberRange, comma
 from crawlsim.cli.tables import new_table, print_json, show_table, warn
 from crawlsim.own_files import IN_MARKUP, IN_TOML, signed
 from scenarios import Scenario, ScenarioError, dumps, load
+from scenarios.arrays import but_for_rounding
 from scenarios.base import listed, one_of
 from scenarios.errors import MISSING
 from scenarios.text import number, shortened
@@ -259,7 +260,8 @@ def fit_table(trace: str, fitted: Fit) -> Table:
     parameters = [each for each in fitted.parameters if each.name == "change_rate" or not is_crawl]
     estimates = {(each.name, each.subject): each.estimate for each in fitted.parameters}
     if fitted.section == "pages" and len(parameters) > _MOST_ROWS:
-        parameters.sort(key=lambda each: -each.estimate)
+        by_rate = -but_for_rounding([each.estimate for each in parameters])
+        parameters = [parameters[place] for place in by_rate.argsort(kind="stable")]
     for each in parameters[:_MOST_ROWS]:
         name = [] if is_crawl else [each.name.replace("_", " ")]
         subject = "" if each.subject is None else shortened(str(each.subject), _LONGEST_NAME)
