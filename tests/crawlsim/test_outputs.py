@@ -157,6 +157,9 @@ COMMANDS = {
     "schedule-rule": "schedule visits.csv --visits 40/day --rule uniform --out plan.csv",
     "schedule-changes": "schedule url-changes.csv --kind changes --visits 9/day --out plan.csv "
     "--report plan.html --weights weights.csv --backtest",
+    "backtest": "schedule years.csv --visits 1/day --backtest --out plan.csv --report plan.html",
+    "backtest-signals": "schedule years.csv --visits 1/day --signals heard.csv --backtest --json "
+    "--out plan.csv",
     "schedule-simulated": "schedule visits.csv --visits 9/day --out plan.csv --simulate",
     "schedule-deaf": "schedule --signals signals.csv --visits 9/day --out plan.csv",
     "formulas": "formulas talim2001",
@@ -343,7 +346,19 @@ def write_inputs(folder: Path) -> None:
         signals += [f"{url},{date}" for date in dates[::2]]
         url_changes += [f"{url},{date}" for date in sorted(dates)]
         page_sizes.append(f"{url},{10_000 + 7_000 * number}")
+    years, heard = ["url,time,changed"], ["url,time"]
+    begin = np.datetime64("2022-03-01T06:00:00")
+    for page in range(4):
+        times = np.cumsum(rng.exponential(8.0 * 1.6**page, 400))
+        url = f"https://long.example/{'ab'[page % 2]}/{page}"
+        for day in range(page, 900, 10):
+            changed = int(((times > day - 10) & (times <= day)).any())
+            years.append(f"{url},{begin + np.timedelta64(day, 'D')}Z,{changed}")
+        for day in times[times < 900][:: 1 + page % 3]:
+            heard.append(f"{url},{begin + np.timedelta64(int(86400 * day), 's')}Z")
     for name, lines in {
+        "years": years,
+        "heard": heard,
         "signals": signals,
         "url-changes": url_changes,
         "page-sizes": page_sizes,
