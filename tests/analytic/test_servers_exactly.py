@@ -11,6 +11,7 @@ from scipy.special import gammainc
 from systems import EVERY_KIND, queue
 
 import analytic
+from analytic import predict
 from analytic.index.conditions import poisson_parameters
 from analytic.indexing_queue import chain_of, sojourn_quantiles
 from analytic.indexing_queue.erlang import (
@@ -22,7 +23,7 @@ from analytic.indexing_queue.erlang import (
 )
 from analytic.indexing_queue.measures import servers_chain_of, solution_of
 from analytic.indexing_queue.several_servers import sojourn_quantiles_of_servers, solve_servers
-from scenarios import Scenario, ScenarioError, library_names, load
+from scenarios import Scenario, ScenarioError, library_names, load, scenario_from
 from scenarios.activation import Optimal
 
 FOR_SEVERAL = (
@@ -351,3 +352,24 @@ def test_one_server_has_the_quantiles_of_the_chain_of_one() -> None:
     assert of_chain.keys() == of_servers.keys()
     for name, times in of_chain.items():
         assert of_servers[name] == pytest.approx(times, rel=1e-10)
+
+
+def test_servers_whose_robots_stay_in_the_phase_where_they_began_have_no_steady_state() -> None:
+    stuck = {"D0": [[-1.0, 0.0], [0.0, -2.0]], "D1": [[1.0, 0.0], [0.0, 2.0]]}
+    scenario = scenario_from(
+        {
+            "name": "stuck",
+            "robots": {"available": 1, "deliveries": {"modes": [{"map": stuck}]}},
+            "buffer": {
+                "waiting_places": 2,
+                "servers": 2,
+                "service": {"exponential": {"mean": 1.0}},
+            },
+            "run": {"horizon": 100.0, "warmup": 1.0, "replications": 2},
+        }
+    )
+    predictions, others = predict(scenario)
+    assert predictions == []
+    reasons = [each.reasons[0] for each in others if "several servers" in each.source]
+    assert reasons
+    assert all("has no unique steady state" in reason for reason in reasons)

@@ -17,8 +17,9 @@ from scipy import stats
 
 import crawlsim
 from crawlsim.exports import TARGETS
+from crawlsim.exports.laws import _numbers
 from experiments.line_oracles import PATIENT, PYTHON, SYSTEMS, printed_measures, right
-from scenarios import ScenarioError
+from scenarios import ScenarioError, load
 
 FALSE_ALARM = 1e-5
 EXPONENTIAL = {"exponential": {"rate": 1.0}}
@@ -256,3 +257,14 @@ def test_the_command_refuses_names_that_would_be_imported(crawlsim: Any, tmp_pat
         assert (code, reason in err) == (2, True)
     code, _, err = crawlsim("export", "one-robot", "talim-switching", "--to", "ciw")
     assert (code, "a single scenario" in err) == (2, True)
+
+
+def test_numbers_of_laws_are_counted_with_the_matrices_that_they_become() -> None:
+    given = {
+        "empirical": {"values": [1.0, 2.0, 4.0, 8.0, 9.0]},
+        "hyperexponential": {"probabilities": [0.2, 0.3, 0.5], "rates": [1.0, 2.0, 3.0]},
+        "exponential": {"mean": 2.0},
+    }
+    laws = [load("one-robot").with_("buffer.service", {key: law}) for key, law in given.items()]
+    counts = [_numbers(scenario.buffer.service) for scenario in laws if scenario.buffer]
+    assert counts == [5, 9, 1]

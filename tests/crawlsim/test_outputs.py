@@ -38,7 +38,10 @@ def _cut(horizon: float, warmup: float = 10.0) -> str:
     return f"--set run.horizon={horizon} --set run.warmup={warmup} {_SHORT}"
 
 
-_HELPED = ("run", "check", "optimize", "sweep", "fit", "schedule", "rare", "explore")
+_HELPED = (
+    *("run", "check", "optimize", "sweep", "fit", "schedule", "rare", "explore"),
+    *("compare", "solve", "export", "frequencies", "new", "scenarios", "repeat", "reproduce"),
+)
 
 COMMANDS = {
     "run-patience": f"run stale-in-the-buffer {_cut(300)} --quantiles 0.5,0.95",
@@ -56,6 +59,8 @@ COMMANDS = {
     "check-queue": f"check one-robot {_cut(2000)} --distributions --all",
     "check-pages": f"check round-robin-hyperexponential {_cut(500)}",
     "check-outage": f"check indexer-outage {_SHORT}",
+    "check-levels": f"check one-robot --set buffer.waiting_places=60 {_cut(400)} --distributions "
+    "--set robots.access_time.exponential.rate=1",
     "check-json": f"check paused-robot {_cut(300)} --json",
     "check-failing": f"check failing-fetches-queue {_cut(400)}",
     "solve-phases": "solve several-indexers-phases --quantiles 0.9",
@@ -101,6 +106,8 @@ COMMANDS = {
     "--fail-if 'loss_probability > 0.1' --fail-if 'throughput < 0.3' --junit failed.xml",
     "run-trace": "run one-robot --engine simpy --set run.horizon=20 --set run.warmup=0 --seed 2 "
     "--trace trace.csv --replications 2",
+    "run-page-trace": "run pages-come-and-go --engine simpy --set run.horizon=8 --set run.warmup=0 "
+    "--seed 2 --trace trace.csv --replications 2",
     "run-quantiles": f"run several-indexers {_cut(200)} --engine simpy --quantiles 0.5,0.9 "
     "--warmup auto --figures slides",
     "run-several": f"run one-robot stale-in-the-buffer {_cut(200)}",
@@ -108,6 +115,8 @@ COMMANDS = {
     "compare-json": f"compare indexer-outage one-indexer-down {_SIMPY} --json",
     "sweep-best": f"sweep one-robot --vary buffer.waiting_places=1..3 {_cut(300)} "
     "--maximise throughput --indifference 0.05 --confidence 0.9 --replications 10",
+    "sweep-one-replication": f"sweep one-robot --vary buffer.waiting_places=1..3 {_cut(300)} "
+    "--minimise loss_probability --replications 1",
     "sweep-last": f"sweep one-robot --vary buffer.waiting_places=1..3 {_cut(300)} --json "
     "--last 'loss_probability>0.1' --fail-if 'starvation_probability > 0.3' --junit failed.xml",
     "sweep-no-solve": f"sweep failing-fetches --vary robots.available=1,2 {_SIMPY} --no-solve "
@@ -119,6 +128,7 @@ COMMANDS = {
     "--set robots.available=3 --set costs.loss=1 --set costs.starvation=1 --indifference 0.2 "
     "--replications 10 --max-replications 20 --set run.horizon=200 --set run.warmup=20 "
     "--engine simpy --figure f.svg",
+    "optimize-intervals": "optimize frontier --target frequencies --figure f.svg",
     "optimize-routing": "optimize routing-two-servers --target routing --report best.html --json",
     "optimize-kept": "optimize talim-static-k10 --target static --subject-to "
     "'loss_probability <= 0.2' --json",
@@ -132,6 +142,9 @@ COMMANDS = {
     "scenarios": "scenarios",
     "scenario-json": "scenarios batches --json",
     "solve-window": "solve one-robot --set run.warmup=0 --set run.observe=5",
+    "solve-rounds": "solve robots-in-step --set clients.query_rate=5 --set run.observe=20 --all "
+    "--set interventions=[{at=30,until=50,robots=1,query_factor=2},{at=60,change_factor=3}] "
+    "--set run.horizon=100 --set run.warmup=0",
     "solve-several": "solve one-robot polite-hosts talim-switching routing-two-servers",
     "fit-likelihood": "fit visits.csv --rates likelihood --time-unit week --since 2026-01-20 "
     "--until 2026-03-10 --json",
@@ -149,7 +162,6 @@ COMMANDS = {
     "--report plan.html --backtest --classes classes.csv --weights weights.csv",
     "schedule-signals-json": "schedule visits.csv --visits 12/day --signals signals.csv --json "
     "--pages site-key --out plan.csv --format stormcrawler --rule-for */b*=2d:20d",
-    "schedule-refused": "schedule visits.csv --visits 48/day --host-visits hosts.csv --out p.csv",
     "schedule-hosts": "schedule visits.csv --visits 20/day --host-spacing 40m --out plan.txt "
     "--host-visits hosts.csv --format nutch --until 2026-03-01",
     "schedule-harmonic": "schedule visits.csv --visits 300/week --objective harmonic "
@@ -216,6 +228,13 @@ REFUSED = [
     "check good-and-bad-network --set robots.environment.Q=[[1]]",
     "check routing-two-servers --set servers.count=0",
     "check routing-two-servers --set servers.routing.period=[5]",
+    "check sitemap-half-true --set pages.signals.recall=1.5",
+    "check sitemap-half-true --set pages.signals.precision=1.5",
+    "check sitemap-half-true --set pages.signals.false_rate=1",
+    "check one-robot --set buffer.service.lognormal.mu=1 --set buffer.service.lognormal.sigma=5",
+    "check one-robot --set buffer.service.lognormal.mu=200 --set buffer.service.lognormal.sigma=1",
+    "check one-robot --set buffer.service.lognormal.mu=201 --set buffer.service.lognormal.sigma=1",
+    "check one-robot --set buffer.service.lognormal.mu=1 --set buffer.service.lognormal.sigma=5.1",
     "check smooth-day --set probing.times=[1,1]",
     "check smooth-day --set probing.probes=0",
     "check batches --set robots.deliveries.modes=[]",
@@ -276,6 +295,7 @@ REFUSED = [
     "schedule visits.csv --budget 1MB/day --sizes weights.csv --out plan.csv",
     "schedule visits.csv --visits 40/day --active 20-08-10 --out plan.csv",
     "schedule visits.csv --visits 40/day --active 08-20 --simulate --out plan.csv",
+    "schedule visits.csv --visits 48/day --host-spacing 40m --host-visits hosts.csv --out plan.csv",
     "schedule visits.csv --visits 40/day --min 3d --max 1d --out plan.csv",
     "schedule visits.csv --visits 40/day --min 9x --out plan.csv",
     "schedule visits.csv --visits 40/day --tiers 1d,soon --out plan.csv",
@@ -389,7 +409,8 @@ def pictured(figure: Figure) -> Iterator[str]:
     for text in figure.texts:
         yield f"  text {text.get_text()!r}"
     for legend in figure.legends:
-        yield f"  legend {[text.get_text() for text in legend.get_texts()]}"
+        texts = [text.get_text() for text in legend.get_texts()]
+        yield f"  legend {texts} in {legend._ncols}"
     for ax in figure.axes:
         yield from _drawn_on(ax)
 
@@ -422,7 +443,8 @@ def _drawn_on(ax: Axes) -> Iterator[str]:
         yield f"    text {text.get_text()!r} {numbers(text.get_position())}"
     if legend := ax.get_legend():
         title = legend.get_title().get_text()
-        yield f"    legend {title!r} {[text.get_text() for text in legend.get_texts()]}"
+        texts = [text.get_text() for text in legend.get_texts()]
+        yield f"    legend {title!r} {texts} in {legend._ncols}"  # type: ignore[attr-defined]
 
 
 def read(path: Path) -> list[str]:

@@ -30,6 +30,7 @@ from analytic.routing import (
     spacing_cost,
     two_servers,
 )
+from analytic.routing.given_costs import _bend
 from analytic.routing.multimodularity import horizon_cost, violations
 from scenarios import Scenario, ScenarioError, load, scenario_from
 from scenarios.processes import Mmpp, Poisson
@@ -392,3 +393,10 @@ def test_simulated_costs_agree(routing: Any) -> None:
     wrong = scenario.with_("servers.weights", [1.0, 2.0, 3.0, 4.12])
     rows = [each for each in predict(wrong)[0] if each.measure == "routing_cost"]
     assert overall(compare(rows, sim.run(scenario))) == "disagrees"
+
+
+@pytest.mark.parametrize(("share", "length", "bend"), [(0.1, 21, 20), (0.2, 21, 20), (0.5, 100, 8)])
+def test_a_cost_without_bound_is_linear_from_four_mean_distances_on(
+    share: float, length: int, bend: int
+) -> None:
+    assert _bend(share, length) == bend

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.linalg import expm
 
 import sim
@@ -14,6 +15,7 @@ from analytic.machinery.markov import birth_death
 from analytic.transient.forgetting import FORGOTTEN, forgetting, forgetting_of_levels
 from analytic.transient.queue_start import queue_forgetting, residual_area
 from analytic.transient.start_up import UNKNOWN_START, StartShifts, remembered_starts
+from analytic.transient.transitions import ByJumps
 from scenarios import Scenario, scenario_from
 from scenarios.laws import Deterministic, Exponential, Pareto
 
@@ -168,3 +170,12 @@ def test_the_rest_of_a_time_by_hand() -> None:
     far = residual_area(Pareto(mean=1.0, shape=1.5), 100.0, 400.0)
     least = 1.0 / 3.0
     assert far == pytest.approx(4.0 * least**1.5 * (20.0 - 10.0), rel=1e-3)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, 3.0])
+def test_a_chain_of_two_states_is_followed_by_its_jumps(rate: float) -> None:
+    generator = scipy.sparse.csr_array(rate * np.array([[-1.0, 1.0], [1.0, -1.0]]))
+    moved = ByJumps(generator).move(np.array([1.0, 0.0]), 0.7)
+    there = -np.expm1(-1.4 * rate) / 2
+    assert moved.after == pytest.approx([1 - there, there], rel=1e-12)
+    assert moved.during.sum() == pytest.approx(0.7, rel=1e-12)

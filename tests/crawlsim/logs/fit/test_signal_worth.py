@@ -45,6 +45,14 @@ def test_of_gaps_without_a_listener_only_late_ones_count() -> None:
     assert found.heard.tolist() == [2]
 
 
+def test_a_gap_that_ends_after_the_listening_counts_only_where_it_is_late() -> None:
+    gaps = gaps_of_visits(log_of((10.0, False), (20.0, True), (30.0, False), (40.0, False)))
+    heard = Heard(np.zeros(2, np.int64), np.array([16.0, 24.0]), 5.0, 25.0)
+    found = signals_beside(gaps, heard, recent=5.0)
+    assert found.gaps.start.tolist() == [10.0]
+    assert found.signals.tolist() == [1]
+
+
 def test_visits_without_a_listener_say_how_often_pages_change() -> None:
     """As many signals as usual stand for those that nobody heard."""
     gaps = gaps_of_visits(log_of((0.0, False), (2.0, True), (5.0, False)))
