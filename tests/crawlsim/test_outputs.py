@@ -128,6 +128,8 @@ COMMANDS = {
     "--set robots.available=3 --set costs.loss=1 --set costs.starvation=1 --indifference 0.2 "
     "--replications 10 --max-replications 20 --set run.horizon=200 --set run.warmup=20 "
     "--engine simpy --figure f.svg",
+    "optimize-one-by-one": "optimize regular-robot-queue --target threshold --set costs.loss=1 "
+    "--set costs.starvation=1 --set costs.robots=0.1 --set buffer.waiting_places=3",
     "optimize-intervals": "optimize frontier --target frequencies --figure f.svg",
     "optimize-routing": "optimize routing-two-servers --target routing --report best.html --json",
     "optimize-kept": "optimize talim-static-k10 --target static --subject-to "

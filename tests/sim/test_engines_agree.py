@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -36,6 +37,7 @@ from sim import compiled_engine, simpy_engine
 from sim.replicate import engine_for
 
 ROOT = Path(__file__).parents[2]
+DRAWN = ROOT / "tests/crawlsim/drawn"
 SIMULATE = {"compiled": compiled_engine.simulate, "simpy": simpy_engine.simulate}
 
 PIPELINE: dict[str, Any] = {
@@ -321,6 +323,29 @@ def test_a_rule_by_the_phase_of_the_deliveries_alone() -> None:
 def test_every_kind_of_pipeline(changes: dict[str, Any]) -> None:
     pipeline = scenario_from(PIPELINE)
     assert_same_path(pipeline.with_(changes) if changes else pipeline, replications=8)
+
+
+plainly = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") != "1",
+    reason="as plain Python only: compiled, each system would take half a minute",
+)
+
+
+@plainly
+@pytest.mark.as_python
+@pytest.mark.parametrize("changes", PIPELINES.values(), ids=PIPELINES)
+@pytest.mark.parametrize("run", [{}, {"run.observe": 13.0}], ids=["alone", "observed"])
+def test_every_kind_of_pipeline_for_a_while(changes: dict[str, Any], run: dict[str, Any]) -> None:
+    short = {"run.horizon": 60.0, "run.warmup": 5.0, **run}
+    assert_same_path(scenario_from(PIPELINE).with_(changes | short))
+
+
+@plainly
+@pytest.mark.as_python
+@pytest.mark.parametrize("file", sorted(DRAWN.glob("*.jsonl")), ids=lambda file: file.stem)
+def test_systems_that_were_drawn(file: Path) -> None:
+    for row in file.read_text("utf-8").splitlines()[::2]:
+        assert_same_path(scenario_from(json.loads(row)), replications=1)
 
 
 @pytest.mark.parametrize("changes", REFRESHED.values(), ids=REFRESHED)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import pickle
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -228,3 +230,12 @@ def test_where_files_cannot_be_locked_everybody_compiles(
     with ExitStack() as held:
         assert prepared._lock(tmp_path / "lock", held)
         assert prepared._lock(tmp_path / "lock", held)
+
+
+def test_the_process_that_compiles_fails_where_it_is_given_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sim.compiled_engine.prepared"],
+        input=pickle.dumps(None),
+        capture_output=True,
+    )
+    assert done.returncode == 1
