@@ -38,8 +38,8 @@ def numbers(values: Any, digits: int = 5) -> str:
         weights = np.linspace(0, 1, len(found))[known]
         means = found[known].sum() / count, weights @ found[known] / count
         found = np.array([found[0], *means, found[-1]])
-        return f"many {' '.join(f'{value:.{digits}g}' for value in found)}"
-    return " ".join(f"{value:.{digits}g}" for value in found)
+        return f"many {' '.join(f'{value:#.{digits}g}' for value in found)}"
+    return " ".join(f"{value:#.{digits}g}" for value in found)
 
 
 def same(stored: str, found: str) -> bool:

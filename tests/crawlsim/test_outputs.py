@@ -144,6 +144,9 @@ COMMANDS = {
     "scenarios": "scenarios",
     "scenario-json": "scenarios batches --json",
     "solve-window": "solve one-robot --set run.warmup=0 --set run.observe=5",
+    "solve-random-rounds": "solve robots-in-step --set clients.query_rate=5 --set run.observe=20 "
+    "--set 'robots.accessing={policy=\"randomized\"}' --set run.horizon=100 --set run.warmup=0 "
+    "--set interventions=[{at=30,until=50,robots=1,query_factor=2}] --all",
     "solve-rounds": "solve robots-in-step --set clients.query_rate=5 --set run.observe=20 --all "
     "--set interventions=[{at=30,until=50,robots=1,query_factor=2},{at=60,change_factor=3}] "
     "--set run.horizon=100 --set run.warmup=0",

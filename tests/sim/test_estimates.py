@@ -237,9 +237,10 @@ def test_precision_stops_at_the_limit() -> None:
 
 
 def test_what_was_never_seen_is_looked_for_in_twice_as_many_replications() -> None:
-    results = sim.run(queue(), replications=3)
-    assert Precision(0.1, ("obsolescence_probability",)).next_count(results, queue()) == 6
-    assert Precision(0.1, ("obsolescence_probability",), 5).next_count(results, queue()) == 5
+    never = queue({"buffer.obsolescence": "never"})
+    results = sim.run(never, replications=3)
+    assert Precision(0.1, ("obsolescence_probability",)).next_count(results, never) == 6
+    assert Precision(0.1, ("obsolescence_probability",), 5).next_count(results, never) == 5
 
 
 def test_precision_of_what_is_not_measured_is_refused() -> None:
