@@ -56,7 +56,7 @@ def same(stored: str, found: str) -> bool:
 
 
 def _near(stored: str, found: str) -> bool:
-    if not any(mark in number for mark in ".e" for number in (stored, found)):
+    if "." not in stored and "e" not in stored:
         return False
     digits, _, power = stored.partition("e")
     unit = 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))

@@ -8,7 +8,12 @@ from stored import same
 
 @pytest.mark.parametrize(
     ("found", "is_same"),
-    [("loss 0.1235 of 40", True), ("loss 0.1237 of 40", False), ("loss 0.1234 of 41", False)],
+    [
+        ("loss 0.1235 of 40", True),
+        ("loss 0.1234 of 40.5", False),
+        ("loss 0.1237 of 40", False),
+        ("loss 0.1234 of 41", False),
+    ],
 )
 def test_numbers_may_differ_in_the_last_digit_written_and_counts_may_not(
     found: str, is_same: bool

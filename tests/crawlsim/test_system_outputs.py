@@ -1,10 +1,10 @@
 """Systems answer what is stored: formulas, why others do not apply, best decisions, short runs.
 
-Those of the library, in `library`, and 25 of every kind that `random_systems` has drawn once, in
-`drawn`. Other tests say what single numbers must be, and that both engines do the same; these
-notice whatever else changes. Where a change is meant, `STORE_OUTPUTS=1 pytest
-tests/crawlsim/test_system_outputs.py` stores the answers anew, and their difference belongs into
-the commit.
+Those of the library, in `library`, and in `drawn` up to 25 of every kind that `random_systems` drew
+once, of those that are solved and simulated in a quarter of a second. Other tests say what single
+numbers must be, and that both engines do the same; these notice whatever else changes. Where a
+change is meant, `STORE_OUTPUTS=1 pytest tests/crawlsim/test_system_outputs.py` stores the answers
+anew, and their difference belongs into the commit.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ LONG_TO_SOLVE = {
     *("optimal-switching-response", "pages-come-and-go", "pipeline-page-change"),
     *("quantiles-of-all", "shops-at-dawn", "whittle-index"),
 }
+"""These take a second or more."""
 
 LONG_TO_OPTIMISE = {
     *(("cyclic-constant", "template"), ("cyclic-gamma", "template")),
@@ -55,6 +56,7 @@ LONG_TO_OPTIMISE = {
     *(("shops-at-dawn", "probes"), ("talim-static-k5", "threshold")),
     *(("talim-static-k5", "levels"), ("talim-static-k5", "free"), ("talim-switching", "levels")),
 }
+"""These take half a second or more."""
 
 
 def lines(value: Any, place: str) -> Iterator[str]:
@@ -152,3 +154,12 @@ def _short(row: dict[str, Any], key: str) -> dict[str, Any]:
     """A number and what it is of; the subjects of one measure are told apart by their order."""
     subject = row["subject"] if isinstance(row["subject"], str) else ""
     return {"measure": row["measure"], "subject": subject, key: row[key]}
+
+
+def test_every_stored_answer_is_of_a_system() -> None:
+    every = set(library_names())
+    names = {"solve": every - LONG_TO_SOLVE, "optimize": every, "run": every}
+    for folder, expected in names.items():
+        assert {path.stem for path in (STORED / folder).iterdir()} == expected
+    assert every >= LONG_TO_SOLVE
+    assert {(name, target) for name in every for target in TARGETS} >= LONG_TO_OPTIMISE
