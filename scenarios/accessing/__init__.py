@@ -49,7 +49,8 @@ def _known(value: Any) -> Any:
     if isinstance(value, Policy):
         return value
     if not isinstance(value, dict):
-        hint = f"; write {{ policy = {QUOTE}{value}{QUOTE} }}" if value in POLICIES else ""
+        named = isinstance(value, str) and value in POLICIES
+        hint = f"; write {{ policy = {QUOTE}{value}{QUOTE} }}" if named else ""
         raise refused(f"must be a table with the key policy{hint}")
     name = value.get("policy", MISSING)
     if isinstance(name, dict) and len(name) == 1 and set(name) <= set(POLICIES):
