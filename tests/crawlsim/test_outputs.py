@@ -13,15 +13,21 @@ import html
 import platform
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.text import Text
 from stored import compare, numbers
 
 from crawlsim.cli.files import package_versions
@@ -179,6 +185,33 @@ COMMANDS = {
     "--out plan.csv",
     "schedule-simulated": "schedule visits.csv --visits 9/day --out plan.csv --simulate",
     "schedule-deaf": "schedule --signals signals.csv --visits 9/day --out plan.csv",
+    "optimize-hysteresis": "optimize optimal-thresholds --target threshold --figure f.svg "
+    "--set costs.switch=0.5 --set buffer.waiting_places=5 --set robots.available=4",
+    "optimize-static-kept": "optimize talim-static-k10 --target static --figure f.svg "
+    "--subject-to 'loss_probability <= 0.06'",
+    "optimize-threshold-kept": "optimize optimal-thresholds --target threshold --figure f.svg "
+    "--subject-to 'loss_probability <= 0.01'",
+    "optimize-curves": "optimize talim-switching --target switching --figure f.svg",
+    "optimize-targets": "optimize optimal-switching-stale --target switching --figure f.svg",
+    "optimize-arriving": "optimize pipeline-best-frequencies --target frequencies --figure f.svg",
+    "run-shared-probes": f"run three-sources {_SIMPY} --out out",
+    "run-spacing": f"run polite-mirrors {_SIMPY} --out out",
+    "run-busy": f"run routing-busy-signal {_SIMPY} --out out",
+    "run-groups": f"run polite-hosts {_SIMPY} --set run.page_rows=3 --out out",
+    "run-free": f"run pause-for-large-pages {_SIMPY} --out out",
+    "run-by-phase": f"run optimal-switching-by-phase {_SIMPY} --out out",
+    "run-levels": f"run four-robots-one-threshold {_SIMPY} --out out",
+    "sweep-decades": "sweep one-robot --vary robots.access_time.exponential.rate=0.01,0.1,1,10 "
+    f"--vary buffer.waiting_places=1,2 {_SIMPY} --out out --measure loss_probability "
+    "--figures slides",
+    "sweep-words": "sweep one-robot --vary 'buffer.service={exponential={rate=1}},"
+    "{erlang={shape=2,mean=1}},{deterministic={value=1}},{uniform={low=0.5,high=1.5}}' "
+    f"{_SIMPY} --out out --measure loss_probability",
+    "sweep-rules": "sweep optimal-thresholds --vary costs.loss=40,900 --vary costs.starvation=50,400 "
+    f"--set activation.optimal=threshold {_SIMPY} --out out --measure control_cost",
+    "check-short": "check one-robot --replications 2 --set run.horizon=50 --set run.warmup=0 "
+    "--engine simpy --out out",
+    "check-cold": f"check talim-static-k5 {_SIMPY} --out out",
     "formulas": "formulas talim2001",
     "papers": "papers",
     "paper": "paper eckstein2005",
@@ -409,54 +442,100 @@ def write_inputs(folder: Path) -> None:
 
 
 def pictured(figure: Figure) -> Iterator[str]:
-    """What a picture shows, in lines."""
+    """What a picture shows, and how, in lines."""
     yield f"picture {numbers(figure.get_size_inches())}"
     for text in figure.texts:
-        yield f"  text {text.get_text()!r}"
+        yield f"  text {_written(text)}"
     for legend in figure.legends:
-        texts = [text.get_text() for text in legend.get_texts()]
-        yield f"  legend {texts} in {legend._ncols}"
+        yield f"  legend {_keys(legend)}"
     for ax in figure.axes:
         yield from _drawn_on(ax)
 
 
 def _drawn_on(ax: Axes) -> Iterator[str]:
-    yield f"  axes {ax.get_title()!r}"
+    yield f"  axes {ax.get_title()!r} {_sides(ax)}"
     for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         ticks = [text.get_text() for text in axis.get_ticklabels()][:12]
         label = axis.get_label_text()
         yield f"    axis {label!r} {axis.get_scale()} {numbers(limits)} {ticks}"
+        yield f"      {_lettered(axis)}"
     for line in ax.lines:
         style = f"{to_hex(line.get_color())} {line.get_linestyle()} {line.get_marker()}"
         yield f"    line {line.get_label()!r} {style} {line.get_drawstyle()}"
+        marks = (line.get_markersize(), line.get_markeredgewidth())
+        yield f"      drawn {_shown(line)} {numbers((line.get_linewidth(), *marks))}"
+        yield f"      filled {line.get_markerfacecolor()} clipped {line.get_clip_on()}"
         yield f"      x {numbers(line.get_xdata())}"
         yield f"      y {numbers(line.get_ydata())}"
     for patch in ax.patches:
         box = patch.get_path().transformed(patch.get_patch_transform()).get_extents()
-        colour = to_hex(patch.get_facecolor())
-        yield f"    patch {colour} {numbers(box.get_points())}"
+        edge = f"{to_hex(patch.get_facecolor())} {numbers(patch.get_edgecolor())}"
+        yield f"    patch {edge} {patch.get_hatch()} {numbers(box.get_points())}"
+        yield f"      drawn {_shown(patch)} {numbers(patch.get_linewidth())}"
     for drawn in ax.collections:
         colours = [to_hex(colour) for colour in drawn.get_facecolor()[:2]]
         yield f"    {type(drawn).__name__} {drawn.get_label()!r} {colours}"
+        sizes = drawn.get_sizes()[:2] if isinstance(drawn, PathCollection) else ()
+        widths = np.atleast_1d(np.asarray(drawn.get_linewidth(), dtype=float))[:2]
+        yield f"      drawn {_shown(drawn)} {numbers([*widths, *sizes])}"
         yield f"      at {numbers(drawn.get_offsets())}"
         for path in drawn.get_paths()[:3]:
             yield f"      path {numbers(path.vertices)}"
     for image in ax.images:
         values: Array = np.ma.asarray(image.get_array())
         yield f"    image {values.shape} {numbers(values)} shaded {numbers(image.get_clim())}"
+        yield f"      drawn {image.get_cmap().name} {image.get_interpolation()} {_shown(image)}"
     for text in ax.texts:
-        yield f"    text {text.get_text()!r} {numbers(text.get_position())}"
+        yield f"    text {_written(text)} {numbers(text.get_position())}"
     if legend := ax.get_legend():
-        title = legend.get_title().get_text()
-        texts = [text.get_text() for text in legend.get_texts()]
-        yield f"    legend {title!r} {texts} in {legend._ncols}"  # type: ignore[attr-defined]
+        yield f"    legend {_keys(legend)}"
+
+
+def _shown(artist: Artist) -> str:
+    alpha = artist.get_alpha()
+    return f"alpha {'full' if alpha is None else numbers(alpha)} order {artist.get_zorder():g}"
+
+
+def _sides(ax: Axes) -> str:
+    sides = [side for side, spine in ax.spines.items() if spine.get_visible()]
+    return f"{sides} below {ax.get_axisbelow()} aspect {ax.get_aspect()} box {ax.axison}"
+
+
+def _lettered(axis: Axis) -> str:
+    label = axis.label
+    major, minor = axis.get_major_formatter(), axis.get_minor_formatter()
+    ticks = axis.get_tick_params()
+    grid = [line for line in axis.get_gridlines()[:1] if line.get_visible()]
+    lines = [f"{line.get_color()} {line.get_linewidth():g}" for line in grid]
+    return (
+        f"label {label.get_fontsize():g} {to_hex(label.get_color())} "
+        f"ticks {ticks.get('labelsize')} {ticks.get('labelcolor')} {ticks.get('length')} "
+        f"by {type(major).__name__} {type(minor).__name__} grid {lines}"
+    )
+
+
+def _written(text: Text) -> str:
+    at = f"{text.get_horizontalalignment()} {text.get_verticalalignment()} {text.get_rotation():g}"
+    return f"{text.get_text()!r} {text.get_fontsize():g} {to_hex(text.get_color())} {at}"
+
+
+def _keys(legend: Legend) -> str:
+    title = legend.get_title()
+    texts = [text.get_text() for text in legend.get_texts()]
+    sizes = [f"{text.get_fontsize():g}" for text in (title, *legend.get_texts()[:1])]
+    columns = legend._ncols  # type: ignore[attr-defined]
+    frame = legend.get_frame_on()
+    return f"{title.get_text()!r} {texts} in {columns} of {sizes} at {legend._loc} framed {frame}"  # type: ignore[attr-defined]
 
 
 def read(path: Path) -> list[str]:
-    """The words of a file that a command has written."""
+    """The words of a file that a command has written, and how they are marked."""
     text = path.read_text("utf-8")
+    marks: list[str] = []
     if path.suffix in (".html", ".svg"):
         text = re.sub(r"<(style|script)\b.*?</\1>", "", text, flags=re.DOTALL)
+        counted = Counter(re.findall(r"<\w+ [^>]*>", text))
+        marks = [f"{count} times {mark}" for mark, count in sorted(counted.items())]
         text = html.unescape(re.sub(r"<[^>]*>", "\n", text))
     for package, version in (package_versions() | {"Python": platform.python_version()}).items():
         text = re.sub(rf"^({package}\s+){re.escape(version)}$", r"\1VERSION", text, flags=re.M)
@@ -466,7 +545,7 @@ def read(path: Path) -> list[str]:
         rows = list(csv.reader(lines[1:]))
         some = rows[:: len(rows) // (_MOST_LINES // 2)]
         return [f"{len(lines)} lines", lines[0], *(",".join(row) for row in some)]
-    return lines
+    return [*lines, *marks]
 
 
 # --- the test -------------------------------------------------------------------------------------
