@@ -49,6 +49,8 @@ _HELPED = (
     *("compare", "solve", "export", "frequencies", "new", "scenarios", "repeat", "reproduce"),
 )
 
+_PAPERS = ("coffman1998", "avrachenkov2011", "talim2001", "altman2000")
+
 COMMANDS = {
     "run-patience": f"run stale-in-the-buffer {_cut(300)} --quantiles 0.5,0.95",
     "run-failures": f"run failing-fetches {_cut(200, 0)}",
@@ -207,12 +209,27 @@ COMMANDS = {
     "sweep-words": "sweep one-robot --vary 'buffer.service={exponential={rate=1}},"
     "{erlang={shape=2,mean=1}},{deterministic={value=1}},{uniform={low=0.5,high=1.5}}' "
     f"{_SIMPY} --out out --measure loss_probability",
-    "sweep-rules": "sweep optimal-thresholds --vary costs.loss=40,900 --vary costs.starvation=50,400 "
-    f"--set activation.optimal=threshold {_SIMPY} --out out --measure control_cost",
+    "sweep-rules": "sweep optimal-thresholds --vary costs.loss=40,900 "
+    f"--vary costs.starvation=50,400 --set activation.optimal=threshold {_SIMPY} --out out "
+    "--measure control_cost",
     "check-short": "check one-robot --replications 2 --set run.horizon=50 --set run.warmup=0 "
     "--engine simpy --out out",
     "check-cold": f"check talim-static-k5 {_SIMPY} --out out",
-    "formulas": "formulas talim2001",
+    "check-options": f"check one-robot {_SIMPY} --quantiles 0.5,0.9 --measure loss_probability "
+    "--fail-if 'loss_probability > 0.1' --junit failed.xml --precision 0.3 --max-replications 8",
+    "check-negligible": f"check one-robot {_SIMPY} --negligible 0.05 --warmup auto",
+    "study": f"check batches {_SIMPY} --study study && repeat study && repeat study --json",
+    "study-sweep": f"sweep one-robot --vary buffer.waiting_places=1,2 {_SIMPY} --quantiles 0.5 "
+    "--warmup auto --study study",
+    "study-optimum": "optimize one-robot --set costs.loss=1 --set costs.robots=0.1 "
+    "--target static --study study && repeat study",
+    "run-limited": f"run one-robot {_SIMPY} --precision 0.01 --max-replications 5 "
+    "--measure loss_probability",
+    "frequencies-json": "frequencies classes-of-pages.csv --accesses 100 --out f.npy --json",
+    "names": "scenarios --names",
+    "reproduce": "reproduce talim2001 'Figure 2' --figure f.png",
+    **{f"paper-{name}": f"paper {name}" for name in _PAPERS},
+    **{f"formulas-{name}": f"formulas {name}" for name in _PAPERS},
     "papers": "papers",
     "paper": "paper eckstein2005",
     **{f"help-{name}": f"{name} --help" for name in _HELPED},
@@ -539,6 +556,11 @@ def read(path: Path) -> list[str]:
         text = html.unescape(re.sub(r"<[^>]*>", "\n", text))
     for package, version in (package_versions() | {"Python": platform.python_version()}).items():
         text = re.sub(rf"^({package}\s+){re.escape(version)}$", r"\1VERSION", text, flags=re.M)
+    text = text.replace(platform.platform(), "SYSTEM").replace(
+        f"Python {platform.python_version()}", "PYTHON"
+    )
+    text = re.sub(r"took [\d.]+ seconds", "took SECONDS", text)
+    text = re.sub(r"^[\w-]+==.*\n", "", text, flags=re.M)
     text = re.sub(r"(SHA-256 of the rest: )\w+", r"\1DIGEST", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if path.suffix == ".csv" and len(lines) > _MOST_LINES:
@@ -566,9 +588,12 @@ def test_a_command_writes_what_is_stored(
     monkeypatch.chdir(tmp_path)
     write_inputs(tmp_path)
     given = set(tmp_path.iterdir())
-    code, out, err = crawlsim(*shlex.split(COMMANDS[name]))
-    said = [line for line in err.splitlines() if "compiling" not in line]
-    found = [f"exit code {code}", *out.splitlines(), "--- stderr", *said]
+    found = []
+    for command in COMMANDS[name].split(" && "):
+        code, *texts = crawlsim(*shlex.split(command))
+        out, err = (text.replace(str(tmp_path), "HERE").splitlines() for text in texts)
+        said = [line for line in err if "compiling" not in line]
+        found += [f"exit code {code}", *out, "--- stderr", *said]
     for path in sorted(tmp_path.glob("**/*")):
         if path.suffix in _SUFFIXES and path not in given:
             found += [f"--- {path.relative_to(tmp_path).as_posix()}", *read(path)]
