@@ -22,8 +22,9 @@ from stored import compare, numbers
 
 import crawlsim
 from analytic.index.targets import TARGETS
+from crawlsim.exports import TARGETS as EXPORTED
 from experiments.library_answers import optimum, plain
-from scenarios import load, scenario_from
+from scenarios import ScenarioError, load, scenario_from
 from scenarios.library import library_names
 from sim.event_rate import expected_events
 
@@ -151,6 +152,19 @@ def test_systems_that_were_drawn_are_solved_and_simulated_as_is_stored(kind: str
             found += lines([_short(each, key) for each in plain(rows)], key)
         found += lines(plain(solution.course), "course")
     compare(DRAWN / f"{kind}.txt", found)
+
+
+@pytest.mark.parametrize("tool", EXPORTED)
+def test_the_library_is_written_for_other_tools_as_is_stored(tool: str) -> None:
+    """Every different line of all programs, and how many hold it."""
+    count: Counter[str] = Counter()
+    for scenario in map(load, library_names()):
+        try:
+            text = crawlsim.export(scenario, tool).replace(crawlsim.__version__, "VERSION")
+        except ScenarioError as refusal:
+            text = f"refused: {refusal.key}: {refusal.allowed}"
+        count.update([*dict.fromkeys(text.splitlines())])
+    compare(STORED / f"{tool}.txt", [f"{number} times {line}" for line, number in count.items()])
 
 
 def _short(row: dict[str, Any], key: str) -> dict[str, Any]:
