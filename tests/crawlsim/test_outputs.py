@@ -211,7 +211,7 @@ COMMANDS = {
     f"{_SIMPY} --out out --measure loss_probability",
     "sweep-rules": "sweep optimal-thresholds --vary costs.loss=40,900 "
     f"--vary costs.starvation=50,400 --set activation.optimal=threshold {_SIMPY} --out out "
-    "--measure control_cost",
+    "--measure control_cost --set buffer.waiting_places=4",
     "check-short": "check one-robot --replications 2 --set run.horizon=50 --set run.warmup=0 "
     "--engine simpy --out out",
     "check-cold": f"check talim-static-k5 {_SIMPY} --out out",
@@ -226,6 +226,14 @@ COMMANDS = {
     "run-limited": f"run one-robot {_SIMPY} --precision 0.01 --max-replications 5 "
     "--measure loss_probability",
     "frequencies-json": "frequencies classes-of-pages.csv --accesses 100 --out f.npy --json",
+    "run-50-pages": f"run polite-hosts {_SIMPY} --set pages.change_rates.zipf.pages=50",
+    "run-51-pages": f"run polite-hosts {_SIMPY} --set pages.change_rates.zipf.pages=51",
+    "run-201-pages": f"run polite-hosts {_SIMPY} --set pages.change_rates.zipf.pages=201 --out out",
+    "check-201-pages": f"check polite-hosts {_SIMPY} --set pages.change_rates.zipf.pages=201 "
+    "--set robots.accessing.policy=randomized --set robots.host_spacing=0",
+    "optimize-1001-pages": "optimize polite-hosts --set pages.change_rates.zipf.pages=1001 "
+    "--set robots.accessing.policy=deadline --set robots.host_spacing=0 --target frequencies "
+    "--figure f.svg --out best.toml",
     "names": "scenarios --names",
     "reproduce": "reproduce talim2001 'Figure 2' --figure f.png",
     **{f"paper-{name}": f"paper {name}" for name in _PAPERS},
@@ -510,7 +518,8 @@ def _drawn_on(ax: Axes) -> Iterator[str]:
 
 def _shown(artist: Artist) -> str:
     alpha = artist.get_alpha()
-    return f"alpha {'full' if alpha is None else numbers(alpha)} order {artist.get_zorder():g}"
+    how = " as an image" * bool(artist.get_rasterized())
+    return f"alpha {'full' if alpha is None else numbers(alpha)} order {artist.get_zorder():g}{how}"
 
 
 def _sides(ax: Axes) -> str:
