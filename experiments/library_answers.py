@@ -28,7 +28,7 @@ import numpy as np
 import crawlsim
 from analytic import resolve
 from analytic.index.targets import TARGETS
-from scenarios import ScenarioError, load
+from scenarios import Scenario, ScenarioError, load
 from scenarios.library import library_names
 
 _NOT_WRITTEN = ("search", "changes")
@@ -72,12 +72,14 @@ def answers(name: str) -> dict[str, Any]:
     }
 
 
-def optimum(name: str, target: str) -> Any:
+def optimum(system: str | Scenario, target: str) -> Any:
     """The best decision that rests on formulas; otherwise why there is none.
 
     Parameters
     ----------
-    name, target : str
+    system : str or Scenario
+        A system, or the name of one of the library.
+    target : str
 
     Returns
     -------
@@ -86,7 +88,7 @@ def optimum(name: str, target: str) -> Any:
     refusals = {}
     for kind in _KINDS:
         try:
-            return plain(crawlsim.optimize(name, target, kind=kind))
+            return plain(crawlsim.optimize(system, target, kind=kind))
         except ScenarioError as refusal:
             refusals[kind] = str(refusal)
     return refusals

@@ -42,6 +42,14 @@ _NOT_TO_THE_DIGIT = {"pipeline accesses of few phases"}
 _ONLY_ROUNDING = {("indexer-outage", "frequencies")}
 """The certified gap that is said is 0 on one processor and 2e-14 % on another."""
 
+_SEARCHED = (
+    *("by-priority", "changing", "frontier", "hysteretic", "in-batches", "listening"),
+    *("search-engine", "server-farm", "sources"),
+)
+"""Kinds of drawn systems of which some have a best decision."""
+
+_PRICES = {"costs.loss": 3.0, "costs.starvation": 2.0, "costs.robots": 0.1}
+
 LONG_TO_SOLVE = {
     *("batches-complete", "cold-start", "dbworld-optimal", "micronet-optimal"),
     *("optimal-switching-response", "pages-come-and-go", "pipeline-page-change"),
@@ -167,6 +175,25 @@ def test_the_library_is_written_for_other_tools_as_is_stored() -> None:
     for tool, count in counts.items():
         found = [f"{number} times {line}" for line, number in count.items()]
         compare(STORED / f"{tool}.txt", found)
+
+
+@pytest.mark.parametrize("kind", _SEARCHED)
+def test_systems_that_were_drawn_have_the_best_decisions_that_are_stored(kind: str) -> None:
+    found = []
+    refused: Counter[str] = Counter()
+    for row in (DRAWN / f"{kind}.jsonl").read_text("utf-8").splitlines():
+        scenario = scenario_from(json.loads(row))
+        priced = scenario if scenario.buffer is None else scenario.with_(_PRICES)
+        for target in TARGETS:
+            if (kind, target) == ("hysteretic", "levels"):  # it takes seconds
+                continue
+            best = optimum(priced, target)
+            if "exact" in best:
+                refused.update(f"{target}: {why.splitlines()[-1]}" for why in best.values())
+            else:
+                found += lines(best, f"{scenario.name} {target}")
+    found += [f"{count} times {why}" for why, count in refused.items()]
+    compare(DRAWN / "best" / f"{kind}.txt", found)
 
 
 def _short(row: dict[str, Any], key: str) -> dict[str, Any]:
