@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from analytic.indexing_queue.exact_laws import ExactLaw, NoLaw
+    from analytic.verdicts.law_check import LawComparison
     from crawlsim.designs import DesignComparison
     from crawlsim.logs.fit import Fit, Trace
     from crawlsim.logs.fit.trace import Kind
@@ -190,6 +191,8 @@ class Check:
     solution : Solution
     course : list of Comparison
         One for each number of the course, with its time.
+    laws : list of LawComparison or None
+        One for each distribution; None where none were asked for.
     """
 
     verdict: str
@@ -197,6 +200,7 @@ class Check:
     results: Run
     solution: Solution
     course: list[Comparison] = field(default_factory=list)
+    laws: list[LawComparison] | None = None
 
     def __repr__(self) -> str:
         return f"<Check of {self._headline()}>"
@@ -268,6 +272,7 @@ def run(
     executor: Executor | None = None,
     precision: sim.Precision | float | None = None,
     pages: str | Path | None = None,
+    control_variates: bool = False,
 ) -> Run:
     """Estimates of a scenario, with every "optimal" in it decided first.
 
@@ -286,6 +291,9 @@ def run(
         the estimates; ``sim.Precision(0.01, ["loss_probability"])``: of that measure.
     pages : path, optional
         A .parquet file, for the rows of all pages.
+    control_variates : bool
+        Whether quantities of known mean correct the estimates; ``variance_ratios`` says what that
+        gained.
 
     Raises
     ------
@@ -296,29 +304,36 @@ def run(
     from crawlsim.page_tables import claim_table, table_of_pages
 
     scenario = _decided(system)
-    if pages is not None:
-        claim_table(pages, scenario, "pages")
-    with nullcontext() if pages is None else table_of_pages(pages, scenario, "pages") as spool:
-        if precision is not None:
-            asked = {"run.seed": seed, "run.replications": replications}
-            first = scenario.with_(
-                {key: value for key, value in asked.items() if value is not None}
-            )
-            results = sim.run_to_precision(
-                first, precision, engine=engine, executor=executor, spool=spool
-            )
-        else:
-            results = sim.run(
-                scenario,
-                seed=seed,
-                replications=replications,
-                engine=engine,
-                executor=executor,
-                spool=spool,
-            )
-    return Run(
-        **{each.name: getattr(results, each.name) for each in fields(results)}, system=scenario
-    )
+    refine = sim.controlled if control_variates else None
+    how: dict[str, Any] = {"engine": engine, "executor": executor}
+    how |= {"seed": seed, "replications": replications, "precision": precision, "refine": refine}
+    if pages is None:
+        return _simulated(scenario, **how)
+    claim_table(pages, scenario, "pages")
+    with table_of_pages(pages, scenario, "pages") as spool:
+        return _simulated(scenario, **how, spool=spool)
+
+
+def _simulated(
+    scenario: Scenario,
+    *,
+    seed: int | None,
+    replications: int | None,
+    precision: sim.Precision | float | None,
+    refine: Callable[[Results], Results] | None = None,
+    **how: Any,
+) -> Run:
+    if precision is None:
+        results = sim.run(scenario, seed=seed, replications=replications, **how)
+        return _known(results if refine is None else refine(results), scenario)
+    asked = {"run.seed": seed, "run.replications": replications}
+    first = scenario.with_({key: value for key, value in asked.items() if value is not None})
+    return _known(sim.run_to_precision(first, precision, refine=refine, **how), scenario)
+
+
+def _known(results: Results, system: Scenario) -> Run:
+    values = {each.name: getattr(results, each.name) for each in fields(Results)}
+    return Run(**values, system=system)
 
 
 @checked
@@ -352,6 +367,7 @@ def check(
     engine: str | None = None,
     executor: Executor | None = None,
     precision: sim.Precision | float | None = None,
+    distributions: bool = False,
 ) -> Check:
     """The verdict whether the simulation of a scenario agrees with its formulas.
 
@@ -359,6 +375,9 @@ def check(
     ----------
     system, seed, replications, engine, executor, precision
         As of `run`.
+    distributions : bool
+        Whether distributions are compared as well: those of sojourn times, of levels at arrivals,
+        and of busy cycles.
 
     Raises
     ------
@@ -366,18 +385,38 @@ def check(
         If the scenario is not valid, or the engine does not simulate it.
     """
     scenario = _decided(system)
-    results = run(
+    laws = analytic.exact_laws(scenario) if distributions else None
+    results = _simulated(
         scenario,
         seed=seed,
         replications=replications,
+        precision=precision,
         engine=engine,
         executor=executor,
-        precision=precision,
+        points=None if laws is None else analytic.points_of(laws),
     )
+    return judged(scenario, results, laws)
+
+
+def judged(
+    scenario: Scenario, results: Results, laws: Sequence[ExactLaw | NoLaw] | None = None
+) -> Check:
+    """The verdict on a simulation that has been run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With nothing left to decide.
+    results : Results
+    laws : sequence of ExactLaw or NoLaw, optional
+        Those whose points the simulation counted.
+    """
     solution = solve(scenario)
     rows = analytic.check_scenario(scenario, solution.predictions, results)
     course = analytic.check_course(scenario, solution.course, results)
-    return Check(analytic.overall([*rows, *course]), rows, results, solution, course)
+    of_laws = None if laws is None else analytic.check_laws(scenario, laws, results)
+    verdict = analytic.with_laws(analytic.overall([*rows, *course]), of_laws or ())
+    return Check(verdict, rows, _known(results, scenario), solution, course, of_laws)
 
 
 def compare(

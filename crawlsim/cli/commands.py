@@ -215,17 +215,8 @@ def check(
     **given: Any,
 ) -> int:
     """Simulate and solve scenarios, and say whether the two agree."""
-    from analytic import (
-        check_course,
-        check_laws,
-        check_scenario,
-        course_of,
-        exact_laws,
-        overall,
-        points_of,
-        predict,
-        with_laws,
-    )
+    from analytic import exact_laws, points_of
+    from crawlsim.api import judged
 
     if negligible is not None:
         given["changes"] = (*given["changes"], f"check.negligible={negligible}")
@@ -239,16 +230,10 @@ def check(
     points = {name: points_of(each) for name, each in exact.items()}
     answers = []
     for scenario, results in simulate_all(scenarios, options, points):
-        predictions, others = predict(scenario)
-        rows = check_scenario(scenario, predictions, results)
-        laws = check_laws(scenario, exact[scenario.name], results) if distributions else None
-        course = course_of(scenario)
-        over_time = check_course(scenario, course.course, results)
-        verdict = with_laws(overall([*rows, *over_time]), laws or ())
-        others = [*others, *course.not_applicable]
-        answers.append(
-            Answer(scenario, results, predictions, others, rows, laws, verdict, over_time)
-        )
+        found = judged(scenario, results, exact.get(scenario.name))
+        predictions, others = found.solution
+        said = (found.comparisons, found.laws, found.verdict, found.course)
+        answers.append(Answer(scenario, results, predictions, others, *said))
     write_results(answers, options)
     rulings = {
         each.scenario.name: rulings_of(alarms.bounds, each.scenario, each.results)

@@ -18,6 +18,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+import analytic
 import crawlsim
 import sim
 from crawlsim.cli.program import commands
@@ -84,6 +85,35 @@ def test_check_says_what_the_command_says() -> None:
     assert len(frame) == len(found.comparisons)
     assert set(frame["verdict"]) <= {"agrees", "not judged"}
     assert len(found.solution.to_frame()) == len(found.solution.predictions)
+
+
+def test_distributions_are_compared_where_one_asks_for_them() -> None:
+    system = quick("one-robot").with_("run.replications", 20)
+    assert crawlsim.check(system).laws is None
+    found = crawlsim.check(system, distributions=True)
+    exact = analytic.exact_laws(system)
+    assert found.laws == analytic.check_laws(system, exact, found.results)
+    judged = [row for row in found.laws if row.verdict != "not judged"]
+    assert {row.law.measure for row in judged} >= {"sojourn_time", "level_at_arrival"}
+    quicker = system.with_("buffer.service", {"exponential": {"rate": 1.3}})
+    points = analytic.points_of(exact)
+    wrong = crawlsim.api.judged(system, sim.run(quicker, points=points), exact)
+    assert any(row.verdict == "disagrees" for row in wrong.laws)
+    right_means = replace(found.results, law_counts=wrong.results.law_counts)
+    assert crawlsim.api.judged(system, right_means).verdict == found.verdict
+    assert crawlsim.api.judged(system, right_means, exact).verdict == "disagrees"
+
+
+def test_control_variates_correct_what_is_run() -> None:
+    system = quick("one-robot").with_("run.replications", 20)
+    plain, corrected = crawlsim.run(system), crawlsim.run(system, control_variates=True)
+    assert not plain.variance_ratios
+    assert corrected.estimates == sim.controlled(plain).estimates
+    assert corrected.variance_ratios["loss_probability", None] < 1.0
+    precise = crawlsim.run(system, control_variates=True, precision=0.008)
+    row = precise.find("loss_probability")
+    assert (row.high - row.low) / 2 <= 0.008 * row.estimate
+    assert precise.count < crawlsim.run(system, precision=0.008).count
 
 
 def test_a_formula_of_ones_own_is_compared() -> None:
