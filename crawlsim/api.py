@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -273,6 +274,7 @@ def run(
     precision: sim.Precision | float | None = None,
     pages: str | Path | None = None,
     control_variates: bool = False,
+    trace: str | Path | None = None,
 ) -> Run:
     """Estimates of a scenario, with every "optimal" in it decided first.
 
@@ -294,24 +296,30 @@ def run(
     control_variates : bool
         Whether quantities of known mean correct the estimates; ``variance_ratios`` says what that
         gained.
+    trace : path, optional
+        A .csv file, for every event; not with a precision.
 
     Raises
     ------
     ScenarioError
-        If the scenario is not valid, the engine does not simulate it, or the file cannot be
-        written.
+        If the scenario is not valid, the engine does not simulate it, or a file cannot be written.
     """
+    from crawlsim.event_files import event_log
     from crawlsim.page_tables import claim_table, table_of_pages
 
     scenario = _decided(system)
     refine = sim.controlled if control_variates else None
     how: dict[str, Any] = {"engine": engine, "executor": executor}
     how |= {"seed": seed, "replications": replications, "precision": precision, "refine": refine}
-    if pages is None:
+    if trace is not None and precision is not None:
+        raise ScenarioError("trace", str(trace), "does not go with precision")
+    with ExitStack() as files:
+        if pages is not None:
+            claim_table(pages, scenario, "pages")
+            how["spool"] = files.enter_context(table_of_pages(pages, scenario, "pages"))
+        if trace is not None:
+            how["log"] = files.enter_context(event_log(trace, "trace"))
         return _simulated(scenario, **how)
-    claim_table(pages, scenario, "pages")
-    with table_of_pages(pages, scenario, "pages") as spool:
-        return _simulated(scenario, **how, spool=spool)
 
 
 def _simulated(

@@ -57,7 +57,6 @@ from crawlsim.cli.tables import (
     print_json,
     show_table,
 )
-from crawlsim.own_files import claim, writing
 from crawlsim.summary import opening_lines
 from scenarios import Results, Scenario, ScenarioError
 from scenarios.infinite import tail_lines
@@ -304,7 +303,7 @@ def _with_page_table(
 
 
 def _traced(scenarios: list[Scenario], options: RunOptions, trace: str) -> tuple[Scenario, Results]:
-    from sim.event_log import EventLog
+    from crawlsim.event_files import event_log
     from sim.replicate import run
 
     if len(scenarios) > 1:
@@ -314,12 +313,8 @@ def _traced(scenarios: list[Scenario], options: RunOptions, trace: str) -> tuple
     if options.control_variates:
         raise ScenarioError("--trace", trace, "does not go with --control-variates")
     (scenario,) = scenarios
-
-    target = claim("--trace", trace, force=options.force)
     with (
-        writing("--trace", target, force=options.force) as complete,
-        complete.open("w", encoding="utf-8", newline="") as stream,
+        event_log(trace, force=options.force) as log,
         progress_bar(scenario.name, options.as_json) as progress,
     ):
-        log = EventLog(stream)
         return scenario, run(scenario, engine=options.engine, progress=progress, log=log)

@@ -21,6 +21,7 @@ from matplotlib.patches import Rectangle
 import analytic
 import crawlsim
 import sim
+from crawlsim import load, run
 from crawlsim.cli.program import commands
 from scenarios import ScenarioError
 from scenarios.results import html_of
@@ -114,6 +115,24 @@ def test_control_variates_correct_what_is_run() -> None:
     row = precise.find("loss_probability")
     assert (row.high - row.low) / 2 <= 0.008 * row.estimate
     assert precise.count < crawlsim.run(system, precision=0.008).count
+
+
+def test_events_are_those_that_the_command_writes(crawlsim: Any, tmp_path: Path) -> None:
+    system = load("one-robot", {"run.horizon": 30.0, "run.warmup": 0.0, "run.replications": 2})
+    run(system, engine="simpy", trace=tmp_path / "python.csv")
+    changes = [f"--set=run.{key}" for key in ("horizon=30", "warmup=0")]
+    asked = ("--replications", "2", "--engine", "simpy", "--trace", str(tmp_path / "command.csv"))
+    assert crawlsim("run", "one-robot", *changes, *asked)[0] == 0
+    events = (tmp_path / "python.csv").read_text("utf-8")
+    assert events == (tmp_path / "command.csv").read_text("utf-8")
+    assert events.count("\n") > 20
+    (tmp_path / "python.csv").write_text("mine", "utf-8")
+    with pytest.raises(ScenarioError, match=r"^trace = "):
+        run(system, engine="simpy", trace=tmp_path / "python.csv")
+    assert (tmp_path / "python.csv").read_text("utf-8") == "mine"
+    with pytest.raises(ScenarioError, match="does not go with precision"):
+        run(system, engine="simpy", trace=tmp_path / "other.csv", precision=0.1)
+    assert not (tmp_path / "other.csv").exists()
 
 
 def test_a_formula_of_ones_own_is_compared() -> None:
