@@ -337,25 +337,31 @@ def test_stops_of_the_crawler_are_said(stops: int, note: str) -> None:
 # The curvature of a likelihood
 
 
-def test_intervals_where_the_likelihood_is_flat_or_square() -> None:
-    """A square loss: normal intervals, by the curvature or by its fall of 1.92, whichever."""
+@pytest.mark.parametrize("last", [17.0, 4.0])
+def test_intervals_where_the_likelihood_is_nearly_square_are_normal_and_else_by_its_fall(
+    last: float,
+) -> None:
+    """With a fourth power in the last number, whose interval ends where it falls by 1.92."""
     logs = np.log([0.5, 2.0, 0.1, 0.3])
+    curvature = np.array([100.0, 400.0, 25.0, last])
     reach = stats.norm.ppf(0.975)
-    for curvature in ([100.0, 400.0, 25.0, 17.0], [100.0, 400.0, 25.0, 4.0]):
 
-        def loss(at: np.ndarray, curvature: list[float] = curvature) -> float:
-            return float(np.array(curvature) @ (at - logs) ** 2 / 2)
+    def loss(at: np.ndarray) -> float:
+        return float(curvature @ (at - logs) ** 2 / 2 + (at - logs)[3] ** 4)
 
-        found = order_two._parameters(loss, logs, 10.0)
-        for each, log, curved in zip(found, logs, curvature, strict=True):
-            assert each.estimate == pytest.approx(np.exp(log) / 10.0)
-            assert np.log(each.high / each.estimate) == pytest.approx(
-                reach / np.sqrt(curved), abs=0.006
-            )
-            assert np.log(each.estimate / each.low) == pytest.approx(
-                reach / np.sqrt(curved), abs=0.006
-            )
-            assert each.standard_error == pytest.approx(each.estimate / np.sqrt(curved), rel=1e-4)
+    reaches = reach / np.sqrt(curvature)
+    if last < 16.0:  # of 2 x^2 + x^4 = 1.92
+        reaches[3] = np.sqrt(np.sqrt(1.0 + reach**2 / 2) - 1.0)
+    found = order_two._parameters(loss, logs, 10.0)
+    for each, log, curved, ends in zip(found, logs, curvature, reaches, strict=True):
+        assert each.estimate == pytest.approx(np.exp(log) / 10.0)
+        assert np.log(each.high / each.estimate) == pytest.approx(ends, abs=0.006)
+        assert np.log(each.estimate / each.low) == pytest.approx(ends, abs=0.006)
+        assert each.standard_error == pytest.approx(each.estimate / np.sqrt(curved), rel=1e-3)
+
+
+def test_a_likelihood_that_is_flat_in_one_number_gives_no_intervals() -> None:
+    logs = np.log([0.5, 2.0, 0.1, 0.3])
 
     def flat(at: np.ndarray) -> float:
         return float(50.0 * ((at - logs)[:3] ** 2).sum())
