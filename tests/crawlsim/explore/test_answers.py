@@ -265,11 +265,24 @@ def test_a_world_is_the_part_that_is_asked_for(page: Page) -> None:
     )
 
 
-def test_what_is_to_be_decided_is_decided_for_the_simulation(page: Page) -> None:
-    """And its length is what a page can wait for."""
+def test_what_is_to_be_decided_is_decided_for_the_simulation(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the other process; and its length is what a page can wait for."""
+    elsewhere: list[object] = []
+
+    class Noted(Here):
+        def submit(self, work: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
+            elsewhere.append(arguments)
+            return super().submit(work, *arguments, **named)
+
+    monkeypatch.setattr(page.explorer, "solver", Noted())
     scenario = load("dbworld-optimal")
     found = page.runner.run(page.explorer._decided(scenario))
     assert found == resolve(scenario) != scenario
+    one = load("one-robot")
+    assert page.runner.run(page.explorer._decided(one)) == one
+    assert elsewhere == [(scenario,)]
     refused = page.ask("/api/world", ("set", "run.horizon=1e15"))
     assert refused.status == 400
     assert refused.body.startswith(b"run.horizon = ")
