@@ -22,7 +22,7 @@ from crawlsim.cli.tables import json_text
 from crawlsim.explore import server
 from crawlsim.explore.asking import Asked, Refused, asked_for
 from crawlsim.explore.lesson import library
-from crawlsim.explore.lesson_record import knob_records, lesson_record
+from crawlsim.explore.lesson_record import knob_records, lesson_record, settings_in_words
 from crawlsim.explore.replay import csv_of
 from crawlsim.explore.server import EndedError, Explorer, Guard, Memory, in_thread
 from crawlsim.explore.theory import theory_of
@@ -380,6 +380,64 @@ def test_a_page_to_keep_says_what_is_exact_where_an_assumption_is_broken(page: P
     assert holds not in page.ask("/api/export.html", *query).body.decode()
 
 
+def test_a_page_to_keep_has_what_was_seen_and_the_files_of_both_sides(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[tuple[Any, ...]] = []
+
+    def noted(*given: Any) -> str:
+        kept.append(given)
+        return "a page"
+
+    monkeypatch.setattr(server, "replay", noted)
+    query = (*SHORT, CONSTANT, ("until", 3))
+    assert page.ask("/api/export.html", *query).body == b"a page"
+    ((lesson, formula, events, files, holds),) = kept
+    given = asked(*query)
+    assert lesson == lesson_record(given) | {"settings": settings_in_words(given)}
+    assert formula["applies"] is True
+    assert as_json(events) == events_of(page.ask("/api/stream", *query, ("every", 1)).body)
+    assert files == {
+        side: tomli_w.dumps(given.side(side).as_file()) for side in ("simulated", "assumed")
+    }
+    assert holds == theory_of(given.sides.simulated).exact(("loss_probability", None))
+
+
+def test_the_last_event_waits_for_the_theory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes half a second later, and with it the verdict; earlier events do not wait."""
+    monkeypatch.setattr(server, "_SOON", 0.001)
+
+    class Late(Executor):
+        def submit(self, work: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            answers.append(lambda: future.set_result(work(*arguments, **named)))
+            return future
+
+    answers: list[Callable[[], None]] = []
+    pauses: list[float] = []
+
+    async def seen() -> list[Any]:
+        explorer = Explorer(Broken(), Late())
+
+        async def pause(seconds: float) -> None:
+            pauses.append(seconds)
+            while answers:
+                answers.pop()()
+            await asyncio.sleep(0.001)
+
+        monkeypatch.setattr(explorer, "_pause", pause)
+        query = asked(*SHORT, ("until", 3))
+        return [each async for each in explorer.seen(query, await explorer.watched(query))]
+
+    before, last = asyncio.run(seen())
+    assert (before["n"], last["n"]) == (2, 3)
+    assert before["estimates"][0]["theory"] is None
+    assert before["estimates"][0]["verdict"] == "not yet"
+    exact = theory_of(asked().sides.assumed).known["loss_probability", None].value
+    assert last["estimates"][0]["theory"] == exact
+    assert set(pauses) == {0.001}
+
+
 def test_events_are_paced_unless_all_are_wanted_at_once(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -536,3 +594,19 @@ def test_what_is_asked_for_without_anything_is_the_first_lesson() -> None:
     assert (with_all.until, with_all.speed, with_all.every) == (2, 1000.0, True)
     assert with_all.sides.simulated.run.seed == 0
     assert not asked(("every", "0")).every
+
+
+def test_the_other_run_has_further_changes_and_a_file_names_its_seed() -> None:
+    found = asked(("set", "buffer.waiting_places=3"), ("other", "buffer.waiting_places=6"))
+    assert found.other is not None
+    places = [
+        each.as_file()["buffer"]["waiting_places"]
+        for each in (
+            found.sides.simulated,
+            found.sides.assumed,
+            found.other.simulated,
+            found.other.assumed,
+        )
+    ]
+    assert places == [3, 3, 6, 6]
+    assert found.sides.simulated.as_file()["run"]["seed"] == library()[0].scenario.run.seed
