@@ -307,6 +307,12 @@ def test_mixtures_in_the_words_of_each_tool() -> None:
         f"ciw.dists.MixtureDistribution([{written(one, CIW)}, {written(other, CIW)}], [0.25, 0.75])"
     )
     assert written(law, LINE) is None
+    phases = {"probabilities": [0.25, 0.75], "of": [EXPONENTIAL, ERLANG]}
+    start, steps = eval(str(written(service_of({"mixture": phases}), LINE)), {"PH": lambda *of: of})
+    assert start == [0.25, 0.75, 0.0]
+    assert np.array(steps) == pytest.approx(
+        np.array([[-1.0, 0.0, 0.0], [0.0, -4 / 3, 4 / 3], [0.0, 0.0, -4 / 3]])
+    )
     pareto = {"pareto": {"mean": 1.0, "shape": 3.0}}
     of_pareto = service_of({"mixture": {"probabilities": [0.5, 0.5], "of": [ERLANG, pareto]}})
     assert written(of_pareto, CIW) is None

@@ -66,6 +66,17 @@ def test_work_of_no_length_ends_at_once_even_where_nothing_is_done() -> None:
     assert end_of_work(speed, 5.5, 1.0) == 7.5
 
 
+def test_work_that_a_piece_ends_with_ends_with_it() -> None:
+    """By exact numbers, over more pieces, and where a quotient is rounded beyond the end."""
+    speed = speed_over_time([0.0, 1.0, 2.0, 5.0], [1.0, 1.0, 0.0, 1.0])
+    assert end_of_work(speed, 0.0, 1.0) == 1.0
+    assert end_of_work(speed_over_time([0.0, 1.0, 2.0, 5.0], speed.values), 0.0, 2.0) == 2.0
+    for value, limit, now in ((1.54, 5.51, 0.19), (1.55, 7.12, 3.71), (1.89, 3.43, 0.24)):
+        work = value * (limit - now)
+        assert now + work / value > limit
+        assert end_of_work(speed_over_time([0.0, limit], [value, 0.0]), now, work) == limit
+
+
 def test_the_piece_of_a_start_is_that_which_begins_with_it() -> None:
     speed = speed_over_time([0.0, 5.0, 7.0], [1.0, 1.0, 1.0])
     assert [piece_at(speed, now) for now in (0.0, 4.9, 5.0, 6.9, 7.0, 1e9)] == [0, 0, 1, 1, 2, 2]

@@ -209,7 +209,10 @@ def test_what_does_not_go_with_a_budget_of_bytes(how: Mapping[str, Any], message
 def test_a_plan_has_one_budget(how: dict[str, Any], key: str, allowed: str) -> None:
     with pytest.raises(ScenarioError) as error:
         schedule([], **how)
-    assert (error.value.key, error.value.allowed) == (key[2:].replace("-", "_"), allowed.replace("--", ""))
+    assert (error.value.key, error.value.allowed) == (
+        key[2:].replace("-", "_"),
+        allowed.replace("--", ""),
+    )
 
 
 def test_sizes_under_other_spellings_are_those_of_the_pages() -> None:
