@@ -454,13 +454,13 @@ def test_a_solution_is_its_predictions_and_the_formulas_that_do_not_apply() -> N
 
 
 def test_a_choice_in_python_adds_replications_as_they_are_needed() -> None:
-    """The mean of what each replication adds, in stages of their own."""
+    """One system under two seeds: the mean of what each replication adds, stage by stage."""
     base = quick("one-robot").with_(
         {"run.horizon": 60.0, "run.warmup": 5.0, "run.replications": 10}
     )
     found = crawlsim.rank(
         base,
-        "buffer.waiting_places",
+        "run.seed",
         [1, 2],
         minimise="loss_probability",
         indifference=1e-6,
@@ -470,8 +470,8 @@ def test_a_choice_in_python_adds_replications_as_they_are_needed() -> None:
     )
     assert found.best is not None
     assert max(found.choice["replications"]) > 10
-    for places, row in zip([1, 2], found.choice.itertuples(), strict=True):
-        cell = base.with_("buffer.waiting_places", places)
+    for seed, row in zip([1, 2], found.choice.itertuples(), strict=True):
+        cell = base.with_("run.seed", seed)
         stages = [(0, 10)] + ([(10, 20)] if row.replications > 10 else [])
         stages += [(20, 25)] if row.replications > 20 else []
         values = []

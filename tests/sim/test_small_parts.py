@@ -100,12 +100,15 @@ def with_signals(interventions: list[dict[str, Any]] | None = None) -> Scenario:
 
 
 def test_first_signals_of_changes_come_as_fast_as_changes_do() -> None:
-    """No change until 4, then twice as many: false signals do not know of it."""
+    """Half as fast until 15, then twice as fast: false signals do not know of it."""
     plain = first_signals(with_signals(), np.random.default_rng(1))
-    slow = [{"at": 0.0, "until": 4.0, "change_factor": 0.0}, {"at": 4.0, "change_factor": 2.0}]
+    slow = [{"at": 0.0, "until": 15.0, "change_factor": 0.5}, {"at": 15.0, "change_factor": 2.0}]
     changed = first_signals(with_signals(slow), np.random.default_rng(1))
     assert np.isfinite(plain[0]).tolist() == [True, False, True]
-    np.testing.assert_allclose(changed[0], 4.0 + plain[0] / 2.0)
+    expected = np.where(plain[0] <= 7.5, plain[0] / 0.5, 15.0 + (plain[0] - 7.5) / 2.0)
+    np.testing.assert_allclose(changed[0], expected)
+    assert (plain[0] <= 7.5).any()
+    assert ((plain[0] > 7.5) & np.isfinite(plain[0])).any()
     np.testing.assert_array_equal(changed[1], plain[1])
     gaps = np.random.default_rng(1).standard_exponential(4)
     expected = gaps / [0.1, 0.1, 1.0, 3.0]
@@ -182,31 +185,54 @@ def test_doubts_are_those_of_student() -> None:
     assert (unlike.standard_error, unlike.degrees) == (pytest.approx(error), 3)
 
 
-def test_prices_of_accesses_without_a_buffer_are_paid_for_each_that_begins() -> None:
-    """A fifth of the accesses fails: a delivery takes 1.25 of them."""
-    tables: dict[str, Any] = {
-        "name": "priced",
-        "pages": {"change_rates": [0.1, 0.3, 0.5], "sizes": [9.0, 2.0, 5.0]},
-        "robots": {
-            "available": 2,
-            "access_time": {"exponential": {"mean": 0.8}},
-            "accessing": {"policy": "cyclic", "template": [0, 1, 2, 1]},
-            "failure": {"probability": 0.2},
-            "unchanged": {"bytes": 0.25},
-        },
-        "costs": {"access": 2.0, "byte": 3.0},
-        "run": {"horizon": 60.0, "warmup": 5.0, "replications": 3, "seed": 5},
-    }
+PRICED: dict[str, Any] = {
+    "name": "priced",
+    "pages": {"change_rates": [0.1, 0.3, 0.5], "sizes": [9.0, 2.0, 5.0]},
+    "robots": {
+        "available": 2,
+        "access_time": {"exponential": {"mean": 0.8}},
+        "accessing": {"policy": "cyclic", "template": [0, 1, 2, 1]},
+        "failure": {"probability": 0.2},
+        "unchanged": {"bytes": 0.25},
+    },
+    "run": {"horizon": 60.0, "warmup": 5.0, "replications": 3, "seed": 5},
+}
+
+
+def cost_and(tables: dict[str, Any], *measures: str) -> list[float]:
+    """The cost, and the sum of some measures over all pages."""
     results = sim.run(tables, engine="simpy")
+    found = []
+    for measure in ("control_cost", *measures):
+        rows = [each for each in results.estimates if each.measure == measure]
+        whole = [each.estimate for each in rows if each.subject in (None, "all")]
+        found.append(whole[0] if whole else math.fsum(each.estimate for each in rows))
+    return found
 
-    def value(measure: str, subject: Any = None) -> float:
-        found = results.find(measure, subject)
-        assert found is not None
-        return found.estimate
 
-    rate = math.fsum(value("crawl_rate", page) for page in range(3))
-    assert value("bytes_rate") > 0
-    assert value("control_cost") == pytest.approx(1.25 * (2.0 * rate + 3.0 * value("bytes_rate")))
+@pytest.mark.parametrize(("access", "byte"), [(2.0, 3.0), (2.0, 0.0), (0.0, 3.0)])
+def test_prices_of_accesses_without_a_buffer_are_paid_for_each_that_begins(
+    access: float, byte: float
+) -> None:
+    """A fifth of the accesses fails: a delivery takes 1.25 of them."""
+    prices = {"costs": {"access": access, "byte": byte}}
+    cost, rate, fetched = cost_and(PRICED | prices, "crawl_rate", "bytes_rate")
+    assert min(rate, fetched) > 0
+    assert cost == pytest.approx(1.25 * (access * rate + byte * fetched))
+
+
+def test_where_pages_fall_due_all_accesses_are_paid_that_begin() -> None:
+    robots = {
+        **PRICED["robots"],
+        "accessing": {"policy": "due", "intervals": [3.0, 2.0, 1.5]},
+        "failure": {"probability": 0.2, "timeout": 1.5},
+    }
+    tables = PRICED | {"robots": robots, "costs": {"access": 2.0}}
+    (cost,) = cost_and(tables)
+    scenario = scenario_from(tables)
+    tallies = [simpy_engine.simulate(scenario, number, 5) for number in range(3)]
+    started = [each.frontier.started for each in tallies if each.frontier]
+    assert cost == pytest.approx(2.0 * sum(started) / (3 * 55.0))
 
 
 def test_control_variates_leave_what_is_not_compared_as_it_is() -> None:
