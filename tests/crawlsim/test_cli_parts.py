@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import importlib.metadata
 import io
 import json
 import math
 import os
 import platform
+import socket
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,9 +23,21 @@ from systems import queue
 import sim
 from analytic import resolve
 from analytic.index.formula import Prediction
-from crawlsim.cli import files, later, listing, optimize, program, rare, sweep_cells, tables
+from crawlsim.cli import (
+    explore,
+    files,
+    later,
+    listing,
+    optimize,
+    program,
+    rare,
+    sweep_cells,
+    tables,
+    workers,
+)
 from crawlsim.cli.commands import _traced
 from crawlsim.cli.files import may_be_a_name, package_versions, read_json
+from crawlsim.cli.fit import signals_table
 from crawlsim.cli.loading import decision_of
 from crawlsim.cli.options import RunOptions
 from crawlsim.cli.output import _with_half, measured_errors
@@ -633,3 +647,242 @@ def test_cores_are_those_that_this_process_may_use(monkeypatch: pytest.MonkeyPat
     for known, cores in ((7, 7), (None, 1)):
         monkeypatch.setattr(os, "cpu_count", lambda known=known: known)
         assert _cores() == cores
+
+
+# Workers elsewhere
+
+
+class Cluster:
+    """Stands for the client of a cluster: what its workers answer, and what they are asked."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers = answers
+        self.submitted: list[tuple[Any, dict[str, Any]]] = []
+        self.gathered: list[Any] = []
+
+    def run(self, work: Any, *_: object) -> Any:
+        answer = self.answers[work.__name__]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def submit(self, work: Any, *given: Any, **how: Any) -> str:
+        self.submitted.append((work, {"given": given, **how}))
+        return f"task {len(self.submitted)}"
+
+    def gather(self, tasks: Any, errors: str) -> None:
+        self.gathered.append((tasks, errors))
+
+
+@pytest.mark.parametrize(
+    ("versions", "plugins", "allowed"),
+    [
+        (importlib.metadata.PackageNotFoundError("x"), {}, "a worker there has no crawlsim"),
+        ({}, {}, "has no workers"),
+        ({"a": "MINE", "b": "0.0.1"}, {}, "b has crawlsim 0.0.1, and this is MINE"),
+        (
+            {"a": "MINE"},
+            {"a": {"other.py": "1"}},
+            "a has the plugins {'other.py': '1'}, and here are {'own.py': '2'}",
+        ),
+        ({"a": "MINE"}, {"a": {}}, "a has the plugins none, and here are {'own.py': '2'}"),
+        ({"a": "MINE", "b": "MINE"}, {"a": {"own.py": "2"}, "b": {"own.py": "2"}}, None),
+    ],
+)
+def test_workers_that_would_count_otherwise_are_refused(
+    versions: Any, plugins: Any, allowed: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = importlib.metadata.version("crawlsim")
+    if isinstance(versions, dict):
+        versions = {name: mine if each == "MINE" else each for name, each in versions.items()}
+
+    def installed_versions() -> dict[str, str]:
+        return {"own.py": "2"}
+
+    monkeypatch.setattr(workers, "installed_versions", installed_versions)
+    client = Cluster(version=versions, installed_versions=plugins)
+    if allowed is None:
+        workers._check_versions(client, "there")
+        return
+    with pytest.raises(ScenarioError) as error:
+        workers._check_versions(client, "there")
+    assert (error.value.key, error.value.value) == ("--cluster", "there")
+    assert error.value.allowed == allowed.replace("MINE", mine)
+
+
+def test_workers_without_the_code_compile_it_first(capsys: pytest.CaptureFixture[str]) -> None:
+    from sim.compiled_engine.prepared import prepare
+
+    scenarios = [queue()]
+    nobody = Cluster(_lack_code={"a": False, "b": False})
+    workers._compile_once(nobody, scenarios)
+    assert (nobody.submitted, nobody.gathered, capsys.readouterr().err) == ([], [], "")
+    some = Cluster(_lack_code={"a": True, "b": False, "c": True})
+    workers._compile_once(some, scenarios)
+    assert [(work, how["workers"]) for work, how in some.submitted] == [
+        (prepare, ["a"]),
+        (prepare, ["c"]),
+    ]
+    for _, how in some.submitted:
+        assert how["given"] == (scenarios,)
+        assert (how["allow_other_workers"], how["pure"]) == (True, False)
+    assert some.gathered == [(["task 1", "task 2"], "skip")]
+    assert capsys.readouterr().err == (
+        "crawlsim: the cluster first compiles the engine, once, up to half a minute\n"
+    )
+
+
+def test_code_is_lacking_where_one_of_the_scenarios_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "sim.compiled_engine.prepared.is_prepared", lambda scenario: scenario == "known"
+    )
+    assert not workers._lack_code(["known", "known"])  # type: ignore[list-item]
+    assert workers._lack_code(["known", "new"])  # type: ignore[list-item]
+
+
+def test_a_cluster_has_its_own_workers_and_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        pytest.raises(ScenarioError) as error,
+        workers.workers(RunOptions(cluster="there", jobs=2), []),
+    ):
+        pass
+    assert str(error.value) == "--jobs = 2\ndoes not go with --cluster"
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ScenarioError) as error, workers.workers(RunOptions(cluster="there"), []):
+        pass
+    assert str(error.value) == '--cluster = "there"\nneeds the extra crawlsim[cluster]'
+    with workers.workers(RunOptions(jobs=1), ["compiled"]) as executor:
+        assert executor is None
+
+
+# The live page
+
+
+def test_a_port_that_is_taken_is_told_or_another_one_is_found() -> None:
+    with explore._listening(0, may_differ=False) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(click.ClickException) as error:
+            explore._listening(port, may_differ=False)
+        assert error.value.message == f"port {port} is taken; choose another with --port"
+        with explore._listening(port, may_differ=True) as other:
+            assert other.getsockname() != ("127.0.0.1", port)
+            assert other.getsockname()[0] == "127.0.0.1"
+
+
+def test_a_port_that_nobody_may_have_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(socket.socket):
+        def bind(self, _: Any) -> None:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(socket, "socket", Refusing)
+    with pytest.raises(click.ClickException) as error:
+        explore._listening(80, may_differ=False)
+    assert error.value.message == (
+        "port 80 is not free: Permission denied; choose another with --port"
+    )
+
+
+@pytest.mark.parametrize(
+    ("platform_", "variables", "has"),
+    [
+        ("win32", {}, True),
+        ("darwin", {}, True),
+        ("linux", {}, False),
+        ("linux", {"DISPLAY": ":0"}, True),
+        ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, True),
+        ("linux", {"DISPLAY": ""}, False),
+    ],
+)
+def test_a_browser_opens_where_there_is_a_screen(
+    platform_: str, variables: dict[str, str], has: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform_)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert explore._has_screen() is has
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        '{"port": 0, "token": "0123456789abcdef"}',
+        '{"port": 65536, "token": "0123456789abcdef"}',
+        '{"port": 8000, "token": "short"}',
+        '{"port": "8000", "token": "0123456789abcdef"}',
+        '{"token": "0123456789abcdef"}',
+        "[]",
+        "{",
+        None,
+    ],
+)
+def test_only_a_port_and_a_token_of_ours_are_those_of_last_time(
+    kept: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / "crawlsim").mkdir()
+    if kept is not None:
+        (tmp_path / "crawlsim/explore.json").write_text(kept)
+    assert explore._last_time() == (0, None)
+    explore._remember(65535, "0123456789abcdef")
+    assert explore._last_time() == (65535, "0123456789abcdef")
+
+
+# Tables
+
+
+def test_of_many_hosts_the_first_are_shown() -> None:
+    def fitted(count: int) -> Any:
+        rows = [
+            SimpleNamespace(
+                name=name, subject=f"h{n}.org" if n else None, estimate=mean, low=low, high=high
+            )
+            for n in range(count)
+            for name, mean, low, high in (
+                ("precision", 0.5, 0.25, 0.75),
+                ("recall", 0.125, 0.0, 1.0),
+            )
+        ]
+        return SimpleNamespace(parameters=rows)
+
+    caption = "Precision: share of the signals that are true; recall: of the changes that have one."
+    table = signals_table(fitted(20))
+    assert (table.caption, table.row_count) == (caption, 20)
+    assert [next(iter(column.cells)) for column in table.columns] == [
+        "all pages",
+        *("50 %", "25 %", "75 %"),
+        *("12 %", "0 %", "100 %"),
+    ]
+    table = signals_table(fitted(21))
+    assert table.caption == f"{caption} 20 of 21 hosts (--json has all)."
+    assert table.row_count == 20
+
+
+def test_the_facts_of_a_sweep_are_what_its_cells_have_in_common() -> None:
+    from crawlsim.cli.sweep import Swept
+
+    def facts(scenarios: list[Any], runs: list[dict[str, Any]]) -> dict[str, str]:
+        swept = SimpleNamespace(
+            grid=[SimpleNamespace(scenario=each) for each in scenarios],
+            records=[{"run": run} for run in runs],
+        )
+        return Swept._facts(swept)  # type: ignore[arg-type]
+
+    run = {"replications": 4, "seed": 1, "warmup": 50.0}
+    other = {"replications": 8, "seed": 1, "warmup": 5.0}
+    assert facts([queue(), queue({"run.horizon": 900.0})], [run, other]) == {
+        "replications": "4 to 8",
+        "seed": "1",
+        "horizon": "400 to 900",
+        "warm-up": "5 to 50",
+    }
+    probing = load("dbworld-uniform")
+    assert probing.probing is not None
+    assert facts([probing], [run]) == {
+        "replications": "4",
+        "seed": "1",
+        "horizon": f"{probing.probing.horizon:g}",
+    }
