@@ -18,7 +18,19 @@ from crawlsim.logs.plan import simulation
 from crawlsim.logs.plan.byte_budget import ByteBudget
 from crawlsim.logs.plan.gone import Gone
 from crawlsim.logs.plan.hours import active_hours
-from crawlsim.logs.plan.planning import stale_shares
+from crawlsim.logs.plan.planning import (
+    _LONG_HISTORY,
+    _SHORT_HISTORY,
+    CAUTIOUS_SHARE,
+    EVEN_SHARE,
+    Forecast,
+    even_share_of,
+    expected_costs,
+    left_fresh,
+    planned,
+    stale_of,
+    stale_shares,
+)
 from crawlsim.logs.plan.quantities import in_words
 from crawlsim.logs.plan.replay import Window
 from crawlsim.logs.plan.schedule import (
@@ -295,3 +307,92 @@ def test_a_simulated_plan_is_compared_with_the_same_draws(
     ):
         promised = replace(weighed, expected={"plan": Share(of_all, low, high)})
         assert simulated_plan(promised).keeps is keeps
+
+
+# What is expected
+
+
+def forecast_by_hand(plan: Schedule, sampled: list[int]) -> Forecast:
+    """Rates of four pages in three draws, and others of those that are drawn together."""
+    grid = np.array([1.0, 2.0, 3.0, 5.0]) / DAY
+    draws = np.array([[0, 1, 2], [3, 3, 0], [1, 2, 2], [0, 0, 1]], np.uint8)
+    together = np.array([[0, 3], [2, 1], [1, 1], [3, 0]], np.uint8)[sampled]
+    return replace(
+        plan.forecast,
+        grid=grid,
+        draws=draws if len(sampled) < 4 else together,
+        sampled=np.array(sampled),
+        together=together,
+    )
+
+
+@pytest.mark.parametrize("sampled", [[0, 1, 2, 3], [1, 3]])
+@pytest.mark.parametrize("objective", ["freshness", "delay", "harmonic"])
+def test_of_many_pages_some_are_drawn_together_and_scaled_to_all(
+    sampled: list[int], objective: str, plan: Schedule
+) -> None:
+    """Counted out, page by page; a delay is that of a change, the others of a page."""
+    forecast = forecast_by_hand(plan, sampled)
+    visits = np.array([1.0, 0.5, 2.0, 4.0]) / DAY
+    importance = np.array([1.0, 2.0, 3.0, 4.0])
+    costs = {
+        "freshness": lambda r, f: 1 - f / r * (1 - np.exp(-r / f)),
+        "delay": lambda r, f: r / (2 * f),
+        "harmonic": lambda r, f: np.log(1 + r / f),
+        "changes": lambda r, _: r,
+    }
+
+    def mean(cost: str, pages: list[int], draws: np.ndarray) -> np.ndarray:
+        rows = [
+            importance[page] * costs[cost](forecast.grid[own], visits[page])
+            for page, own in zip(pages, draws, strict=True)
+        ]
+        return np.sum(rows, axis=0) / importance[pages].sum()
+
+    def of_all(cost: str) -> np.ndarray:
+        together = mean(cost, sampled, forecast.together)
+        if len(sampled) == 4:
+            return together
+        alone = mean(cost, sampled, forecast.draws[sampled])
+        return together * mean(cost, [0, 1, 2, 3], forecast.draws).mean() / alone.mean()
+
+    expected = of_all(objective)
+    if objective == "delay":
+        expected = expected / of_all("changes")
+    found = expected_costs(forecast, visits, importance, objective)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    some = np.array([False, True, True, False])
+    stale = mean("freshness", [1, 2], forecast.draws[some])[: forecast.draws.shape[1]].mean()
+    assert stale_of(forecast, visits, importance, some) == pytest.approx(stale)
+    assert left_fresh(forecast, visits, importance, some) == pytest.approx((1 - stale) * 5 / 10)
+    assert left_fresh(forecast, visits, importance, ~some & some) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("years", "share"), [(0.01, CAUTIOUS_SHARE), (40.0, EVEN_SHARE), (None, None)]
+)
+def test_more_is_spread_evenly_where_the_log_is_short(
+    years: float | None, share: float | None, plan: Schedule
+) -> None:
+    """In a line from a short history to a long one."""
+
+    def of(years: float) -> float:
+        return even_share_of(replace(plan.gaps, begin=0.0, end=years * YEAR))
+
+    if years is not None:
+        assert of(years) == pytest.approx(share)
+        return
+    middle = (_SHORT_HISTORY + _LONG_HISTORY) / 2
+    assert of(middle) == pytest.approx((CAUTIOUS_SHARE + EVEN_SHARE) / 2)
+    assert of(_SHORT_HISTORY) == CAUTIOUS_SHARE != EVEN_SHARE == of(_LONG_HISTORY)
+
+
+def test_a_plan_that_is_all_even_is_even(plan: Schedule) -> None:
+    limits = replace(plan.limits, budget=2.0 / DAY)
+    found = planned(plan.forecast, plan.importance, limits, 1.0)
+    np.testing.assert_allclose(found, 0.5 / DAY)
+    half = planned(plan.forecast, plan.importance, limits, 0.5)
+    none = planned(plan.forecast, plan.importance, limits, 0.0)
+    assert half.sum() == pytest.approx(2.0 / DAY)
+    assert (half >= 0.25 / DAY * (1 - 1e-9)).all()
+    assert np.ptp(none) > np.ptp(half) > 0.0
