@@ -320,5 +320,9 @@ def test_times_that_are_shown_are_spread_evenly_with_the_last_and_the_changes(mo
     one = _shown_times(times, [6.5, 99.0], most)
     assert len(one) <= most
     assert {6, 19} <= set(one)
-    many = [float(each) + 0.5 for each in range(most // 2 + 1)]
+    assert one[-1] == 19
+    assert _shown_times(times[:most], [2.5], most) == list(range(most))
+    many = [float(each) + 0.5 for each in range(most // 2)]
+    assert set(range(most // 2)) < set(_shown_times(times, many, most))
+    many.append(most // 2 + 0.5)
     assert _shown_times(times, many, most) == even

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sim.estimates.controls import controlled
 from sim.estimates.end_effects import _of_routing_cost, unevenness
 from sim.estimates.measures import _WholeAndPages
 from sim.estimates.paired import Estimated, paired_difference
+from sim.page_spool import PageSpool, page_table
 from sim.rules import spacing_cost
 from sim.speeds import NEVER, end_of_work, piece_at, speed_over_time, work_until
 from sim.splitting import _estimated, _has, _refusals, _Splits, _without_pages
@@ -233,6 +235,38 @@ def test_where_pages_fall_due_all_accesses_are_paid_that_begin() -> None:
     tallies = [simpy_engine.simulate(scenario, number, 5) for number in range(3)]
     started = [each.frontier.started for each in tallies if each.frontier]
     assert cost == pytest.approx(2.0 * sum(started) / (3 * 55.0))
+
+
+@pytest.mark.parametrize(("shape", "certain"), [(1.5, False), (2.5, True)])
+def test_the_table_of_pages_knows_what_has_no_variance(
+    shape: float, certain: bool, tmp_path: Path
+) -> None:
+    """What is left of an access when a page changes; else it is as the rows of a run have it."""
+    tables: dict[str, Any] = {
+        "name": "heavy",
+        "pages": {"change_rates": [0.1, 0.3, 0.5]},
+        "robots": {
+            "available": 1,
+            "access_time": {"pareto": {"mean": 0.8, "shape": shape}},
+            "accessing": {"policy": "randomized", "frequencies": [0.5, 0.3, 0.2]},
+        },
+        "run": {"horizon": 60.0, "warmup": 5.0, "replications": 3, "seed": 5, "page_rows": 0},
+    }
+    spool = PageSpool(tmp_path)
+    sim.run(tables, engine="simpy", spool=spool)
+    scenario = scenario_from(tables)
+    (columns,) = page_table(spool, scenario)
+    rows = sim.run(scenario.with_("run.page_rows", 3), engine="simpy")
+    names = {row.measure for row in rows.estimates if isinstance(row.subject, int)}
+    assert {name for name in columns if f"{name}_low" in columns} == names
+    assert "time_to_refresh" in names
+    for measure in names:
+        found = columns[f"{measure}_standard_error"]
+        expected = [row.standard_error for row in rows.rows.of_measure(measure)]
+        np.testing.assert_array_equal(found, expected[-3:])
+        if measure == "time_to_refresh":
+            assert np.isfinite(found).all() == certain
+            assert np.isnan(found).all() != certain
 
 
 def test_control_variates_leave_what_is_not_compared_as_it_is() -> None:

@@ -15,7 +15,7 @@ from simulated_logs import DAY, START, YEAR, urls_of, visit_log
 from crawlsim.api import schedule
 from crawlsim.cli.schedule import _backtest_table, _verdict_lines
 from crawlsim.logs.plan import simulation
-from crawlsim.logs.plan.byte_budget import ByteBudget
+from crawlsim.logs.plan.byte_budget import UNCHANGED, ByteBudget
 from crawlsim.logs.plan.gone import Gone
 from crawlsim.logs.plan.hours import active_hours
 from crawlsim.logs.plan.planning import (
@@ -234,6 +234,10 @@ def test_sizes_under_other_spellings_are_those_of_the_pages() -> None:
     assert plan.forecast.fetched is not None
     assert plan.forecast.fetched.sizes.tolist() == [1000.0, 1001.0, 1002.0, 1003.0]
     assert urls_of(4).tolist() == log.urls.tolist()
+    assert plan.asked.bytes == ByteBudget(1e6 / DAY, plan.asked.bytes.sizes, 1.0)  # type: ignore[union-attr]
+    usual = schedule(log, budget="1MB/day", sizes=other, pages="site-key")
+    assert usual.asked.bytes is not None
+    assert usual.asked.bytes.unchanged == UNCHANGED
 
 
 def test_urls_that_are_gone_may_never_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
