@@ -240,15 +240,3 @@ def test_signals_alone_stop_at_the_end_that_is_asked_for() -> None:
     assert plan.no_promise == by_signals.NO_TRUTH
     assert plan.gaps.end <= START + 2.5 * DAY
     np.testing.assert_allclose(plan.by_signals.due.levels, 2 * DAY)
-
-
-def test_limits_that_leave_no_choice_are_kept() -> None:
-    """A host that may have 0.2 visits a day for five pages, and five pages of 0.1 each at most."""
-    draws = Draws(*(np.ones((10, 1)) * each / DAY for each in (0.5 * DAY, 1.0, 1.0)))
-    host = np.repeat([0, 1], 5)
-    limits = Limits(0.7 / DAY, 1e-9 / DAY, 0.1 / DAY, host, np.array([0.2, np.inf]) / DAY)
-    plan = level_plan(draws, np.ones(10), limits, 0.0)
-    np.testing.assert_allclose(plan.visits[:5], 0.04 / DAY, rtol=1e-3)
-    np.testing.assert_allclose(plan.visits[5:], 0.1 / DAY, rtol=1e-3)
-    assert (plan.due.shortest == 10 * DAY).all()
-    assert (plan.due.levels >= 10 * DAY).all()
