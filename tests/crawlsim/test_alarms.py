@@ -14,12 +14,14 @@ from systems import queue
 
 import sim
 from analytic.transient.start_up import WarmUpNeed
-from crawlsim.alarms import Ruling, alarms_of, exit_code, rulings_of
+from crawlsim.alarms import Ruling, alarms_of, exit_code, rulings_of, rulings_of_cells
+from crawlsim.bounds import asks_for_quantile
 from crawlsim.cli.alarms import Case, _junit
-from scenarios import dumps, load
+from scenarios import ScenarioError, dumps, load
 from scenarios.results import Estimate, Results
 from sim.estimates import t_quantile
 from sim.estimates.intervals import interval, replications_to_exclude
+from sim.sweep import Cell
 
 NAN = math.nan
 
@@ -379,3 +381,43 @@ def test_what_strangers_wrote_stays_text() -> None:
     shown = "<a href='x'>&amp;\"]]> \\u0000\\u001b[31m\\uffff\\u202e ü"
     assert {case.get("name") for case in suite} == {shown}
     assert suite[0][0].get("message") == suite[2][0].text == shown
+
+
+def test_an_alarm_on_a_number_that_no_cell_has_is_refused() -> None:
+    """Of cells that were read from files nobody looked whether they have it."""
+    grid = [Cell({"a": n}, queue()) for n in (1, 2)]
+    row = ("loss_probability", None, 0.2, 0.01, 0.18, 0.22, 4, None, None)
+    records = [{"rows": [row]}, {"rows": [(*row[:2], 0.05, 0.01, 0.03, 0.07, 6, None, None)]}]
+    assert rulings_of_cells([], grid, records) == []
+    with pytest.raises(ScenarioError) as error:
+        rulings_of_cells(alarms_of(["index_age > 1", "loss_probability > 0.1"]), grid, records)
+    assert str(error.value) == '--fail-if = "index_age > 1"\nno cell has such a number'
+    fails, passes = rulings_of_cells(alarms_of(["loss_probability > 0.1"]), grid, records)
+    assert (fails.where, fails.verdict, fails.replications) == ("queue, a = 1", "fails", 4)
+    assert (passes.where, passes.verdict, passes.replications) == ("queue, a = 2", "passes", 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "asks"),
+    [
+        ("sojourn_quantile served 0.9", True),
+        ("sojourn_quantile all 0.9", True),
+        ("sojourn_quantile 0.9", False),
+        ("sojourn_quantile 3 0.9", False),
+        ("sojourn_quantile served 0.8", False),
+        ("sojourn_quantile served all 0.9", False),
+        ("time_to_refresh_quantile 0.75", True),
+        ("time_to_refresh_quantile 12 0.75", True),
+        ("time_to_refresh_quantile x 0.75", False),
+        ("time_to_refresh_quantile 1 2 0.75", False),
+        ("time_to_refresh_quantile 0.9", False),
+        ("loss_probability", False),
+        ("loss_probability 0.9", False),
+    ],
+)
+def test_which_names_are_quantiles_that_are_asked_for(name: str, asks: bool) -> None:
+    """Of sojourn times by class, of times to refresh of all pages or of one."""
+    scenario = load("pipeline-light").with_(
+        {"buffer.sojourn_quantiles": [0.9], "pages.refresh_quantiles": [0.75]}
+    )
+    assert asks_for_quantile(scenario, name) is asks

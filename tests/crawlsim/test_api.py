@@ -492,3 +492,43 @@ def test_a_check_without_a_formula_says_so_at_once() -> None:
     nothing = crawlsim.check(system.with_("judged", []), engine="simpy", replications=2)
     assert repr(nothing) == "<Check of one-robot: not judged, no exact formula covers it>"
     assert "loss_probability" in nothing._repr_html_()
+
+
+def test_a_solution_is_its_predictions_and_the_formulas_that_do_not_apply() -> None:
+    found = crawlsim.solve("one-robot")
+    predictions, others = found
+    assert predictions is found.predictions
+    assert others is found.not_applicable
+    assert predictions[0].value > 0
+
+
+def test_a_choice_in_python_adds_replications_as_they_are_needed() -> None:
+    """One system under two seeds: the mean of what each replication adds, stage by stage."""
+    base = quick("one-robot").with_(
+        {"run.horizon": 60.0, "run.warmup": 5.0, "run.replications": 10}
+    )
+    found = crawlsim.rank(
+        base,
+        "run.seed",
+        [1, 2],
+        minimise="loss_probability",
+        indifference=1e-6,
+        max_replications=25,
+        exact=False,
+        engine="simpy",
+    )
+    assert found.best is not None
+    assert max(found.choice["replications"]) > 10
+    for seed, row in zip([1, 2], found.choice.itertuples(), strict=True):
+        cell = base.with_("run.seed", seed)
+        stages = [(0, 10)] + ([(10, 20)] if row.replications > 10 else [])
+        stages += [(20, 25)] if row.replications > 20 else []
+        values = []
+        for begin, end in stages:
+            results = sim.run(cell, first=begin, replications=end - begin, engine="simpy")
+            row_of_stage = results.find("loss_probability")
+            assert row_of_stage is not None
+            without = np.array(results.leave_one_out["loss_probability", None])
+            count = end - begin
+            values += (count * row_of_stage.estimate - (count - 1) * without).tolist()
+        assert row.estimate == pytest.approx(np.mean(values))

@@ -12,8 +12,10 @@ import pytest
 from thresholds_with_a_gap import measured
 
 from analytic import exact_values, predict
-from crawlsim import load, optimize
+from analytic.index.optimum import NoOptimumError
+from crawlsim import best_design, load, optimize
 from crawlsim.best_design import at_the_ends
+from crawlsim.bounds import WrittenBound
 from scenarios import Scenario, ScenarioError, scenario_from
 
 PRICES = ("indexer", "waiting_place", "access")
@@ -202,3 +204,15 @@ def test_what_is_refused_says_what_is_allowed(crawlsim: Any, words: list[str], s
     code, out, err = crawlsim("optimize", "several-indexers", *words)
     assert (code, out) == (2, "")
     assert said in err, err
+
+
+def test_a_bound_on_what_no_formula_gives_is_refused() -> None:
+    """Beside one that a formula gives; without bounds nothing is asked for."""
+    tables = {**small_tables(0), "name": "bought"}
+    scenario = scenario_from(tables)
+    given = WrittenBound("loss_probability", "<=", 0.5)
+    (value,) = best_design._values([given], scenario)
+    assert value == exact_values(scenario)["loss_probability", None][0]
+    assert best_design._values([], scenario) == []
+    with pytest.raises(NoOptimumError, match=r"^switch_rate has no exact value$"):
+        best_design._values([given, WrittenBound("switch_rate", "<=", 0.5)], scenario)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 
 from analytic.machinery import progress
 from analytic.page_refresh import best_shares
-from crawlsim import page_files
+from crawlsim import best_frequencies, page_files
+from crawlsim.page_tables import claim_table
+from scenarios import ScenarioError, load
 from scenarios.laws import Deterministic
 
 PAGES = 5000
@@ -216,3 +219,33 @@ def test_classes_of_pages_are_their_pages(
         assert (code, said in err) == (2, True), err
     path.write_text("class,rate\na,1\n")
     assert crawlsim("frequencies", str(path), "--accesses", "1")[0] == 2
+
+
+@pytest.mark.parametrize("accesses", [0.0, -1.0, 1e-60, 1e60, float("nan")])
+def test_accesses_beyond_what_is_reckoned_with_are_refused(accesses: float, tmp_path: Path) -> None:
+    path = array(tmp_path, np.ones(3))
+    least, most = best_frequencies.LIMITS
+    with pytest.raises(ScenarioError) as error:
+        best_frequencies.frequencies(path, accesses)
+    assert str(error.value) == (
+        f"accesses = {accesses}\nmust be a number from {least:g} to {most:g}"
+    )
+    for some in (least, most):
+        assert best_frequencies.frequencies(path, some).accesses == some
+
+
+def test_parquet_needs_its_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = parquet(tmp_path)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(ScenarioError) as error:
+        page_files.parts_of(path, "change_rate", None)
+    assert str(error.value) == (
+        f"{path}\nis Parquet, which needs more packages: pip install 'crawlsim[parquet]'"
+    )
+    with pytest.raises(ScenarioError) as error:
+        claim_table(tmp_path / "x.parquet", load("randomized-constant"))
+    assert (error.value.key, error.value.allowed) == (
+        "--pages",
+        "needs the extra crawlsim[parquet]",
+    )

@@ -10,14 +10,16 @@ import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy import stats
 
 import crawlsim
 from crawlsim.exports import TARGETS
-from crawlsim.exports.laws import _numbers
+from crawlsim.exports.laws import CIW, LINE, SIMPY, _numbers, written
 from experiments.line_oracles import PATIENT, PYTHON, SYSTEMS, printed_measures, right
 from scenarios import ScenarioError, load
 
@@ -268,3 +270,78 @@ def test_numbers_of_laws_are_counted_with_the_matrices_that_they_become() -> Non
     laws = [load("one-robot").with_("buffer.service", {key: law}) for key, law in given.items()]
     counts = [_numbers(scenario.buffer.service) for scenario in laws if scenario.buffer]
     assert counts == [5, 9, 1]
+
+
+def service_of(law: dict[str, Any]) -> Any:
+    return load("one-robot").with_("buffer.service", law).buffer.service  # type: ignore[union-attr]
+
+
+def test_phases_in_the_words_of_each_tool() -> None:
+    """As matrices: what leaves a phase goes to where the next time begins, or to the end."""
+    law = service_of({"phase-type": {"alpha": [0.6, 0.4], "T": [[-3.0, 1.0], [0.5, -0.8]]}})
+    text = written(law, SIMPY)
+    assert text is not None
+    D0, D1 = eval(text, {"markovian": lambda *matrices: matrices})
+    assert D0 == [[-3.0, 1.0], [0.5, -0.8]]
+    assert np.array(D1) == pytest.approx(np.array([[2.0 * 0.6, 2.0 * 0.4], [0.3 * 0.6, 0.3 * 0.4]]))
+    text = written(law, CIW)
+    assert text is not None
+    ciw = SimpleNamespace(dists=SimpleNamespace(PhaseType=lambda **named: named))
+    said = eval(text, {"ciw": ciw})
+    assert said["initial_state"] == [0.6, 0.4, 0.0]
+    assert np.array(said["absorbing_matrix"]) == pytest.approx(
+        np.array([[-3.0, 1.0, 2.0], [0.5, -0.8, 0.3], [0.0, 0.0, 0.0]])
+    )
+    assert written(law, LINE) == "PH([0.6, 0.4], [[-3.0, 1.0], [0.5, -0.8]])"
+
+
+def test_mixtures_in_the_words_of_each_tool() -> None:
+    mixed = {"mixture": {"probabilities": [0.25, 0.75], "of": [LAWS["deterministic"], ERLANG]}}
+    law = service_of(mixed)
+    one, other = law.of
+    assert written(law, SIMPY) == (
+        f"lambda: random.choices([{written(one, SIMPY)}, {written(other, SIMPY)}], "
+        "[0.25, 0.75])[0]()"
+    )
+    assert written(law, CIW) == (
+        f"ciw.dists.MixtureDistribution([{written(one, CIW)}, {written(other, CIW)}], [0.25, 0.75])"
+    )
+    assert written(law, LINE) is None
+    phases = {"probabilities": [0.25, 0.75], "of": [EXPONENTIAL, ERLANG]}
+    start, steps = eval(str(written(service_of({"mixture": phases}), LINE)), {"PH": lambda *of: of})
+    assert start == [0.25, 0.75, 0.0]
+    assert np.array(steps) == pytest.approx(
+        np.array([[-1.0, 0.0, 0.0], [0.0, -4 / 3, 4 / 3], [0.0, 0.0, -4 / 3]])
+    )
+    pareto = {"pareto": {"mean": 1.0, "shape": 3.0}}
+    of_pareto = service_of({"mixture": {"probabilities": [0.5, 0.5], "of": [ERLANG, pareto]}})
+    assert written(of_pareto, CIW) is None
+    assert written(of_pareto, SIMPY) is not None
+
+
+def test_a_mixture_has_the_numbers_of_its_parts() -> None:
+    some = {"empirical": {"values": [1.0, 2.0, 4.0]}}
+    fast = {"hyperexponential": {"probabilities": [0.4, 0.6], "rates": [1.0, 2.0]}}
+    law = service_of({"mixture": {"probabilities": [0.5, 0.25, 0.25], "of": [some, fast, ERLANG]}})
+    assert _numbers(law) == 3 + 2**2 + 1
+
+
+def test_what_a_program_needs_is_named_with_what_it_holds() -> None:
+    for to, target in TARGETS.items():
+        for library, key in (("whittle-index", "pages"), ("dbworld-threshold", "source")):
+            with pytest.raises(ScenarioError) as refused:
+                crawlsim.export(library, to)
+            assert str(refused.value) == (
+                f"{key}\n{target.tool} cannot say it in such a program, which has {target.holds}"
+            )
+    assert TARGETS["line"].holds == (
+        "robots that are always active and a buffer with waiting places, servers, fifo or lifo, "
+        "obsolescence by an exponential law, and nothing else"
+    )
+    assert ", obsolescence by a law, push-out, and nothing else" in TARGETS["simpy"].holds
+
+
+def test_a_program_without_a_robot_is_refused() -> None:
+    with pytest.raises(ScenarioError) as refused:
+        crawlsim.export(load("one-robot").with_("activation.static", 0), "simpy")
+    assert str(refused.value) == "activation.static = 0\nwithout robots there is nothing to write"

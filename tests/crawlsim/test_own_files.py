@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +182,24 @@ def test_a_provenance_that_somebody_edited_is_believed_or_not_but_no_bug(
     Path("out/provenance.json").write_text(json.dumps(document | more))
     assert code_of(*words) == expected, capsys.readouterr().err
     assert Path("queue.toml").exists()
+
+
+def test_a_digest_beside_a_file_is_believed_only_as_we_write_it(tmp_path: Path) -> None:
+    """A link, a line of somebody else, or what is no text."""
+    file, beside = tmp_path / "a.csv", tmp_path / ".a.csv.crawlsim"
+    file.write_bytes(b"rows\n")
+    said = (
+        f"Written by crawlsim; SHA-256 of the rest: {sha256(b'rows' + bytes([10])).hexdigest()}\n"
+    )
+    assert not is_own(file)
+    beside.write_text(said)
+    assert is_own(file)
+    beside.write_text(said.replace(":", ": " + "0" * 64 + "\n" + said.partition(":")[0] + ":", 1))
+    assert is_own(file)
+    for other in (b"mine\n" + said.encode(), said.encode() + b"\xff\n", said[:-1].encode(), b""):
+        beside.write_bytes(other)
+        assert not is_own(file)
+    beside.unlink()
+    (tmp_path / "said").write_text(said)
+    beside.symlink_to("said")
+    assert not is_own(file)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems import queue
 
 import crawlsim as program
 from analytic import optimize, predict
@@ -251,6 +252,65 @@ def test_every_rule_is_simulated_once() -> None:
     family = searching.FAMILIES["switching"](load("talim-switching"))
     rules = [repr(rule) for _, rule in family.points(1)]
     assert len(rules) == len(set(rules))
+
+
+def rules_of(scenario: Any) -> list[Any]:
+    family = searching.FAMILIES["threshold"](scenario)
+    return [rule["activation"] for _, rule in family.points(1)]
+
+
+@pytest.mark.parametrize("robots", [[2, 1], [2, 0]])
+def test_single_thresholds_are_every_rule_of_two_numbers(robots: list[int]) -> None:
+    """Counted out: three robots, two waiting places and the indexer's make levels 0 to 2."""
+    scenario = controlled(robots, {})
+    least = min(robots)
+    expected = [
+        {"threshold": {"robots": [more, less], "at": [at]}}
+        for more in range(1, 4)
+        for less in range(least, more)
+        for at in range(3)
+    ]
+    fixed = [{"threshold": {"robots": [more], "at": []}} for more in range(1, 4)]
+    assert sorted(map(repr, rules_of(scenario))) == sorted(map(repr, [*expected, *fixed]))
+    family = searching.FAMILIES["threshold"](scenario)
+    assert family.words == (
+        f"fixed numbers and single thresholds between two numbers, {least} to 3"
+    )
+    assert family.decision({"activation": expected[0]}) == expected[0]["threshold"]
+
+
+@pytest.mark.parametrize("start_up", [None, {"exponential": {"mean": 2.0}}])
+@pytest.mark.parametrize("robots", [[2, 1], [2, 0]])
+def test_where_switches_count_a_rule_has_a_way_back(
+    robots: list[int], start_up: dict[str, Any] | None
+) -> None:
+    """Back at the level of the threshold or below; robots start as slowly as under the file's."""
+    asked = {"costs.switch": 1.0} if start_up is None else {"activation.start_up": start_up}
+    scenario = controlled(robots, asked)
+    least = min(robots)
+    started = {} if start_up is None else {"start_up": start_up}
+    expected = [
+        {"threshold": {"robots": [more, less], "at": [at], "back": [back]}, **started}
+        for more in range(1, 4)
+        for less in range(least, more)
+        for at in range(3)
+        for back in range(at + 1)
+    ]
+    fixed = [
+        {"threshold": {"robots": [more], "at": [], "back": []}, **started} for more in range(1, 4)
+    ]
+    assert sorted(map(repr, rules_of(scenario))) == sorted(map(repr, [*expected, *fixed]))
+    family = searching.FAMILIES["threshold"](scenario)
+    assert family.words == (
+        f"fixed numbers, and two numbers with a threshold and a way back, {least} to 3"
+    )
+    assert family.decision({"activation": expected[0]}) == expected[0]["threshold"]
+
+
+def controlled(robots: list[int], changes: dict[str, Any]) -> Any:
+    small = {"buffer.waiting_places": 2, "costs": {"loss": 1.0, "starvation": 1.0}}
+    given = {"activation": {"threshold": {"robots": robots, "at": [1]}}}
+    return queue({**small, **given, **changes})
 
 
 @pytest.mark.parametrize("left_out", [0, 2])

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from systems import queue
 
 import sim
 from analytic import resolve
+from crawlsim import summary
 from crawlsim.summary import _percent, opening_lines
-from scenarios import load
+from scenarios import load, scenario_from
 from scenarios.text import units, visible
 
 HOSTILE = "https://a.example/\x1b[31m\u202e[bold]<script>alert(1)</script>"
@@ -327,3 +329,134 @@ def test_a_run_too_short_to_catch_up_says_what_it_knows(horizon: float, said: st
     assert len(lines) == (said is not None)
     assert said is None or re.fullmatch(f"catch_up_time: {said}", lines[0])
     assert math.isnan(results.find("catch_up_time").estimate) == (said is not None)
+
+
+# By hand, from what was estimated
+
+
+def values(**known: float) -> Any:
+    """Estimates by measure; there are no others."""
+    return lambda measure, subject=None: (
+        known.get(measure, math.nan) if subject is None else math.nan
+    )
+
+
+def small(**changes: Any) -> Any:
+    return queue({"buffer.service": {"exponential": {"mean": 0.5}}, **changes})
+
+
+def test_the_offered_load_is_that_of_all_pages_delivered() -> None:
+    """Arrivals times services over indexers, of the largest batches, or as they were served."""
+    value = values(arrival_rate=3.0)
+    assert summary._offered_load(small(), value) == 3.0 * 0.5
+    assert summary._offered_load(small(**{"buffer.servers": 2}), value) == 3.0 * 0.5 / 2
+    batch = {"buffer.batch": {"most": 2}, "buffer.waiting_places": 4}
+    assert summary._offered_load(small(**batch), value) == 3.0 * 0.5 / 2
+    batch["buffer.batch"] = {"most": 2, "per_page": {"exponential": {"mean": 0.1}}}
+    assert summary._offered_load(small(**batch), value) == pytest.approx(3.0 * (0.5 / 2 + 0.1))
+    assert math.isnan(summary._offered_load(load("randomized-constant"), value))
+    outage = small(interventions=[{"at": 9.0, "until": 12.0, "service_speed": 0.5}])
+    seen = values(arrival_rate=3.0, throughput=1.5, starvation_probability=0.25)
+    assert summary._offered_load(outage, seen) == 3.0 * 0.75 / 1.5
+    several = values(
+        arrival_rate=3.0, throughput=1.5, idle_indexers=0.4, starvation_probability=0.1
+    )
+    assert summary._offered_load(outage, several) == pytest.approx(3.0 * 0.6 / 1.5)
+    assert summary._offered_load(outage, values(arrival_rate=3.0, throughput=0.0)) == math.inf
+
+
+def bottleneck(load: float, used: float = 1.0, error: float = 0.0, **changes: Any) -> str:
+    given = {"activation": {"static": 3}, **changes}
+    return " ".join(summary._bottleneck(small(**given), load, used, error))
+
+
+def test_the_bottleneck_is_who_would_need_more_than_it_has() -> None:
+    """Nobody, where the load is within two per cent of 1, or within its error."""
+    assert bottleneck(1.03) == (
+        "the indexer is the bottleneck: it would need 103 % of the time it has"
+    )
+    assert (
+        bottleneck(0.97)
+        == "the robots are the bottleneck: the indexer needs 97 % of the time it has"
+    )
+    for load_, error in ((1.0199, 0.0), (0.9801, 0.0), (1.05, 0.06), (0.95, 0.06)):
+        assert bottleneck(load_, error=error) == (
+            f"robots and indexer are balanced: the indexer needs {100 * load_:.0f} % of the time "
+            "it has"
+        )
+    two = {"buffer.servers": 2}
+    assert bottleneck(10.0, **two) == (
+        "the indexers are the bottleneck: they would need 10 times the time they have"
+    )
+    assert bottleneck(0.5, **two) == (
+        "the robots are the bottleneck: the indexers need 50 % of the time they have"
+    )
+    assert bottleneck(9.99) == (
+        "the indexer is the bottleneck: it would need 999 % of the time it has"
+    )
+
+
+def test_robots_that_rest_are_counted_as_if_all_were_active() -> None:
+    rule = {"activation": {"threshold": {"robots": [3, 1], "at": [2]}}}
+    assert bottleneck(0.9, 0.6, **rule) == (
+        "the indexer is the bottleneck: with all robots active it would need 150 % of the time it "
+        "has"
+    )
+    assert bottleneck(0.3, 0.6, **rule) == (
+        "the robots are the bottleneck: the indexer needs 50 % of the time it has"
+    )
+    assert bottleneck(math.nan) == ""
+    assert list(summary._bottleneck(load("randomized-constant"), 1.5, 1.0, 0.0)) == []
+
+
+def test_the_line_of_loads_says_who_works_how_much() -> None:
+    value = values(busy_robots=1.5, starvation_probability=0.25)
+    (line,) = summary._load_lines(small(), 0.75, 0.9, value)
+    assert line == "load: robots 50 % busy (of 3); indexer 75 % busy, offered load 0.75"
+    value = values(idle_indexers=0.4)
+    (line,) = summary._load_lines(small(**{"buffer.servers": 2}), 3.5, 0.9, value)
+    assert line == (
+        "load: robots 90 % active (of 3); indexers 60 % busy, offered load 3.5; units? all times "
+        "must be in one unit (time unit)"
+    )
+    for load_, asks in (
+        (0.01, False),
+        (3.0, False),
+        (0.0099, True),
+        (3.01, True),
+        (math.nan, False),
+    ):
+        assert bool(summary._doubt(small(), load_)) == asks
+
+
+def test_pages_that_count_most_are_those_of_the_largest_product() -> None:
+    """Equal ones in their order, undefined ones not at all."""
+    scenario = load("randomized-constant").with_(
+        {
+            "pages.change_rates": [1.0] * 5,
+            "pages.weights": [1.0, 5.0, 4.0, 1.0, 8.0],
+            "robots.accessing.frequencies": "uniform",
+        }
+    )
+    rates = [(0, 5.0), (1, 2.0), (2, 3.0), (3, 5.0), (4, math.nan)]
+    assert summary.worst_pages(scenario, rates, 3) == [(2, 3.0), (1, 2.0), (0, 5.0)]
+    assert summary.worst_pages(scenario, rates, 9) == [(2, 3.0), (1, 2.0), (0, 5.0), (3, 5.0)]
+    assert summary.worst_pages(small(), rates, 3) == []
+
+
+def test_the_cost_of_a_packet_is_told() -> None:
+    tables = {
+        "name": "priced",
+        "servers": {
+            "rates": [1.0, 2.0],
+            "arrivals": {"poisson": {"rate": 1.0}},
+            "routing": {"period": [0, 1, 1]},
+            "weights": [2.0, 1.0],
+        },
+        "run": {"horizon": 60.0, "warmup": 5.0, "replications": 2},
+    }
+    results = sim.run(tables, engine="simpy")
+    cost = results.find("routing_cost", "all")
+    assert cost is not None
+    lines = list(opening_lines(scenario_from(tables), results))
+    assert f"cost of a packet: {cost.estimate:.3g}" in lines

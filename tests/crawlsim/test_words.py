@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from analytic import Comparison
 from analytic.verdicts.law_check import LawComparison
-from crawlsim.cli.output import _remedies, _without_reached_bounds
+from crawlsim.cli.output import (
+    _important_pages,
+    _remedies,
+    _seen,
+    _shown_times,
+    _without_reached_bounds,
+    comparison_table,
+    show_distributions,
+)
 from crawlsim.report.words import (
     ComparisonRow,
     meaning_of,
@@ -22,7 +33,7 @@ from crawlsim.report.words import (
     with_unit,
 )
 from crawlsim.summary import TOO_RARE, alike, without_formula, worst_pages
-from scenarios import scenario_from
+from scenarios import load, scenario_from
 from scenarios.law_points import LAWS
 
 ROW = Comparison(
@@ -231,3 +242,87 @@ def test_the_worst_pages_have_the_largest_weight_times_rate() -> None:
     assert worst_pages(scenario.with_("pages.weights", [1.0, 2.0, 9.0, 3.0]), rates, 1) == [
         rates[2]
     ]
+
+
+def test_a_verdict_that_agrees_says_what_it_covers() -> None:
+    scenario = load("one-robot")
+    rows = [ROW]
+
+    def title(verdict: str, scope: str, changes: tuple[str, ...] = ()) -> str:
+        table = comparison_table(scenario, rows, verdict, scope, changes)
+        return re.sub(r"\[[^]]*\]", "", str(table.title))
+
+    assert title("agrees", "of all") == "one-robot: agrees (of all)"
+    assert title("agrees", "") == "one-robot: agrees"
+    assert title("disagrees", "of all") == "one-robot: disagrees"
+    assert title("agrees", "of all", ("a=1",)) == "one-robot, a=1: agrees (of all)"
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, None),
+        (
+            {"warmup_too_short": True},
+            "  the warm-up is too short for these distributions: try --warmup auto",
+        ),
+        ({"too_rare": True}, f"  a distribution that far out takes {TOO_RARE}"),
+        (
+            {"reason": "it has batches"},
+            "  no exact distribution of sojourn_time served: it has batches",
+        ),
+    ],
+)
+def test_what_stands_against_a_distribution_is_said(
+    changes: dict[str, Any], line: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    law = SimpleNamespace(measure="sojourn_time", subject="served")
+    row = LawComparison(law, "inconclusive", 10, **changes)  # type: ignore[arg-type]
+    show_distributions(load("one-robot"), [row, row])
+    out = capsys.readouterr().out.splitlines()
+    twice = line and line.replace("served", "served, sojourn_time served", 1)
+    assert out == ([] if line is None else [twice if "reason" in changes else line])
+
+
+@pytest.mark.parametrize(
+    ("detectable", "cell"),
+    [(None, "–"), (0.123, "12 %"), (1.0, "1e+02 %"), (1.01, "> 100 %")],
+)
+def test_what_could_be_seen_is_a_part_of_the_number_or_more_than_all(
+    detectable: float | None, cell: str
+) -> None:
+    assert _seen(replace(ROW, detectable=detectable)) == cell
+
+
+def test_of_very_many_pages_those_followed_are_important() -> None:
+    """Of few the twenty of the largest weight times change rate, of very many five."""
+    rates = [0.001 * (1 + (7 * page) % 30) for page in range(30)]
+    scenario = load("randomized-constant").with_(
+        {
+            "pages.change_rates": rates,
+            "pages.weights": "uniform",
+            "robots.accessing.frequencies": "uniform",
+        }
+    )
+    order = sorted(range(30), key=lambda page: -rates[page])
+    assert [page for page, _ in _important_pages(scenario)] == order[:20]
+    many = scenario.with_("run.page_rows", 29)
+    assert [page for page, _ in _important_pages(many)] == order[:5]
+
+
+@pytest.mark.parametrize("most", [4, 5, 8])
+def test_times_that_are_shown_are_spread_evenly_with_the_last_and_the_changes(most: int) -> None:
+    times = np.arange(1.0, 21.0)
+    assert _shown_times(times[:most], [], most) == list(range(most))
+    even = [round(20 * (k + 1) / most) - 1 for k in range(most)]
+    assert _shown_times(times, [], most) == even
+    assert even[-1] == 19
+    one = _shown_times(times, [6.5, 99.0], most)
+    assert len(one) <= most
+    assert {6, 19} <= set(one)
+    assert one[-1] == 19
+    assert _shown_times(times[:most], [2.5], most) == list(range(most))
+    many = [float(each) + 0.5 for each in range(most // 2)]
+    assert set(range(most // 2)) < set(_shown_times(times, many, most))
+    many.append(most // 2 + 0.5)
+    assert _shown_times(times, many, most) == even

@@ -213,9 +213,9 @@ def _bracket(surplus: Callable[[float], float]) -> tuple[float, float]:
     low = -1.0
     high = 1.0
     while surplus(low) < 0 and low > -_FARTHEST:
-        low *= 2
+        low = max(2 * low, -_FARTHEST)  # twice as far visits would overflow
     while surplus(high) > 0 and high < _FARTHEST:
-        high *= 2
+        high = min(2 * high, _FARTHEST)
     if surplus(low) <= 0:
         return low, low
     return (high, high) if surplus(high) >= 0 else (low, high)

@@ -8,9 +8,10 @@ import pytest
 
 from analytic import resolve
 from crawlsim.explore.lesson import Opened, library
-from crawlsim.explore.live import Run, ends_count, simulate_some
+from crawlsim.explore.live import Run, _cycle_time, ends_count, require_short, simulate_some
 from crawlsim.explore.theory import theory_of
-from scenarios import load
+from scenarios import ScenarioError, load, scenario_from
+from sim.event_rate import expected_events
 from sim.replicate import run
 
 
@@ -89,3 +90,64 @@ def test_the_other_process_simulates_what_this_one_would() -> None:
     scenario = library()[0].scenario
     (tally,) = simulate_some(scenario, 1, [3])
     assert tally.window == scenario.run.horizon - scenario.run.warmup
+
+
+def test_a_replication_that_nobody_would_see_the_end_of_is_refused() -> None:
+    scenario = library()[0].scenario
+    events = expected_events(scenario)
+    longest = scenario.run.horizon * 2e6 / events
+    require_short(scenario.with_("run.horizon", 0.999 * longest))
+    with pytest.raises(ScenarioError) as error:
+        require_short(scenario.with_("run.horizon", 2.0 * longest))
+    assert (error.value.key, error.value.value) == ("run.horizon", 2.0 * longest)
+    assert error.value.allowed == (
+        "makes about 4e+06 events in each replication, more than 2e+06: choose a shorter one"
+    )
+
+
+@pytest.mark.parametrize(
+    ("routing", "cycle"),
+    [({"period": [0, 1, 1]}, 6.0), ({"period": [0, 1]}, 4.0), ({"random": [0.5, 0.5]}, 2.0)],
+)
+def test_packets_that_come_by_the_clock_begin_anew_with_each_period(
+    routing: dict[str, Any], cycle: float
+) -> None:
+    tables = {
+        "name": "by-the-clock",
+        "servers": {
+            "rates": [1.0, 2.0],
+            "arrivals": {"renewal": {"deterministic": {"value": 2.0}}},
+            "routing": routing,
+        },
+    }
+    assert _cycle_time(scenario_from(tables)) == cycle
+
+
+@pytest.mark.parametrize(("robots", "accesses"), [(1, 6), (2, 3), (4, 3), (6, 1)])
+def test_accesses_by_the_clock_begin_anew_when_robots_and_pages_meet_again(
+    robots: int, accesses: int
+) -> None:
+    """Six accesses of a cycle, shared by robots that access at the same times."""
+    tables = {
+        "name": "by-the-clock",
+        "pages": {"change_rates": [0.1, 0.2, 0.3]},
+        "robots": {
+            "available": robots,
+            "access_time": {"deterministic": {"value": 0.5}},
+            "accessing": {"policy": "cyclic", "template": [0, 1, 0, 2, 0, 1]},
+        },
+    }
+    assert _cycle_time(scenario_from(tables)) == 0.5 * accesses
+
+
+def test_what_comparisons_need_of_an_estimate_is_that_of_its_subject() -> None:
+    scenario = library()[0].scenario.with_({"run.horizon": 60.0, "run.warmup": 10.0})
+    live = Run(scenario, ("loss_probability", None), Late())
+    live.look(6)
+    results = run(scenario, replications=5, engine="simpy")
+    for key in (("loss_probability", None), ("sojourn_time", "all"), ("sojourn_time", "served")):
+        estimate = results.find(*key)
+        assert estimate is not None
+        found = live.estimated(key, 5)
+        assert found.estimate == estimate.estimate
+        assert found.leave_one_out.tolist() == list(results.leave_one_out[key])

@@ -135,3 +135,40 @@ def test_a_world_says_what_its_robots_are(name: str, said: tuple[bool, ...]) -> 
     robots = _robots(scenario, scenario.robots)
     assert (robots["joint"], robots["switched"], robots["may_wait"]) == said
     assert robots["count"] == scenario.robots.available
+
+
+def test_what_is_other_than_usual_is_announced_in_words() -> None:
+    """An indexer that does not work is no indexer that works: all of them are stopped."""
+    changes = {
+        "interventions": [
+            {"at": 96.0, "until": 104.0, "robots": 2, "indexers": 1},
+            {"at": 104.0, "until": 110.0, "indexers": 2, "robot_speed": 0.0, "service_speed": 2.5},
+            {"at": 120.0, "until": 130.0, "indexers": 0},
+        ],
+        "run.warmup": 0.0,
+    }
+    scenario = SCENARIOS["several-indexers"].with_(changes)
+    setup = Worlds().part(scenario, 0, 0, 1)["setup"]
+    assert setup["interventions"] == [
+        {"begin": 96.0, "end": 104.0, "text": "at most 2 robots work, at most 1 indexer works"},
+        {
+            "begin": 104.0,
+            "end": 110.0,
+            "text": "at most 2 indexers work, robots stopped, indexing × 2.5",
+        },
+        {"begin": 120.0, "end": 130.0, "text": "indexing stopped"},
+    ]
+
+
+def test_replications_that_nobody_watched_for_longest_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who goes on with one that is forgotten sees the same, from its beginning on."""
+    monkeypatch.setattr("crawlsim.explore.world._OPEN", 2)
+    scenario = SCENARIOS["one-queue"]
+    worlds = Worlds()
+    for replication in (0, 1, 2):
+        worlds.part(scenario, replication, 0, 5)
+    assert [key[0][1] for key in worlds._under_way] == [1, 2]
+    again = worlds.part(scenario, 0, 5, 5)
+    assert again["events"] == Worlds().part(scenario, 0, 0, 10)["events"][5:]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from crawlsim.logs.plan import allocation
-from crawlsim.logs.plan.allocation import Limits, Worth
+from crawlsim.logs.plan.allocation import DAY, Limits, Worth
 from scenarios import ScenarioError
 from scenarios.arrays import Array
 
@@ -157,3 +159,29 @@ def test_tiers_spend_the_budget() -> None:
     assert 0 <= visits.sum() - found.sum() < 1.0
     order = np.argsort(visits)
     assert (np.diff(found[order]) >= 0).all()
+
+
+FULL = {
+    **allocation.RULES_OF_OTHERS,
+    "delay": allocation.by_delay,
+    "freshness": lambda rates, weights, kept: allocation.by_freshness(
+        known(rates, 0.1 / DAY), weights, kept
+    ),
+}
+
+
+@pytest.mark.parametrize("more", [0.0, 5e-10])
+@pytest.mark.parametrize("rule", FULL)
+def test_a_budget_of_all_that_the_limits_allow_is_spent(rule: str, more: float) -> None:
+    """To the last bit, and beyond it by rounding: no price is low enough for that."""
+    host = np.repeat([0, 1], 5)
+    kept = limits(
+        0.7 / DAY, 10, most=0.1 / DAY, host=host, host_budgets=np.array([0.2, np.inf]) / DAY
+    )
+    assert allocation.most_possible(kept) == pytest.approx(0.7 / DAY)
+    kept = replace(kept, budget=0.7 / DAY * (1 + more))
+    allocation.refuse_what_cannot_be(kept, np.array(["a.org", "b.org"], object))
+    rates = np.linspace(0.1, 1.0, 10) / DAY
+    found = FULL[rule](rates, np.linspace(1.0, 3.0, 10), kept)
+    np.testing.assert_allclose(found[5:], 0.1 / DAY, rtol=1e-6)
+    assert found[:5].sum() == pytest.approx(0.2 / DAY, rel=1e-6)

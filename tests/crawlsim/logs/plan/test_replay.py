@@ -82,6 +82,25 @@ def test_years_without_a_visit_are_not_replayed() -> None:
     assert len(backtest(wrong, histories, plan)) == len(tried) == 5
 
 
+def test_before_a_second_visit_there_is_nothing_to_plan_from() -> None:
+    """Each page is seen once, and after two years every ten days."""
+    steps = np.full((3, 44), 10 * DAY)
+    steps[:, 0] = 2 * YEAR
+    gaps = gaps_of_visits(visit_log(np.full(3, 0.01) / DAY, steps))
+    assert len(cuts(gaps)) == 2
+    tried = []
+
+    def plan(known: Gaps, pages: np.ndarray) -> Trial:
+        tried.append((known.end, pages.tolist(), len(known.page)))
+        return Trial(pages, np.ones(3), np.ones(3), np.ones(3), 0.0)
+
+    (window,) = backtest(gaps, histories_of(gaps, np.full(3, 0.01) / DAY), plan)
+    (known,) = tried
+    assert known[:2] == (gaps.end - YEAR, [0, 1, 2])
+    assert known[2] > 0
+    assert (window.cut, window.pages) == (gaps.end - YEAR, 3)
+
+
 def test_what_was_known_at_a_cut_is_what_an_earlier_log_holds() -> None:
     log = bursty_site(80, 6.0, 4)
     cut = float(log.time.max()) - 2 * YEAR

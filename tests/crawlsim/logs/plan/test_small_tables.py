@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crawlsim.logs.plan.tables import read_host_visits, read_robots
+from crawlsim.logs.plan.tables import (
+    of_site_keys,
+    read_classes,
+    read_host_visits,
+    read_robots,
+    read_sizes,
+    read_weights,
+    under_site_keys,
+)
 from crawlsim.logs.plan.writing import limits_in
 from crawlsim.logs.read.times import in_digits
 from scenarios import ScenarioError
@@ -53,6 +61,76 @@ def test_a_file_of_hosts_holds_some(tmp_path: Path) -> None:
     path.write_text("host,visits\n")
     with pytest.raises(ScenarioError, match="holds no host"):
         read_host_visits(str(path))
+
+
+@pytest.fixture(name="saying")
+def what_is_said_of_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.chdir(tmp_path)
+
+    def saying(text: str, reader: Any) -> str:
+        Path("FILE").write_text(text)
+        with pytest.raises(ScenarioError) as error:
+            reader("FILE")
+        return str(error.value)
+
+    return saying
+
+
+def test_weights_of_a_url_are_added_up_and_of_its_sizes_the_last_counts(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("Note, URL ,views,bytes\n-,a,1.5,10\n-,b,0,20\n\n-,a,2,30\n")
+    assert read_weights(str(path)) == {"a": 3.5, "b": 0.0}
+    assert read_sizes(str(path)) == {"a": 30.0, "b": 20.0}
+    path.write_text("class,pattern\nnews,*/news/*\nrest,*\nnews,*/2024/?\n")
+    assert read_classes(str(path)) == [("news", "*/news/*"), ("rest", "*"), ("news", "*/2024/?")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("url,weight\na,0\nb,0\n", '--weights = "FILE"\nholds no weight above 0'),
+        ("url,weight\n", '--weights = "FILE"\nholds no weight above 0'),
+        ("url,weight\na,1\nb,-1\n", 'weight = "-1"\nin line 3 of FILE must be a number, 0 or more'),
+        ("url,weight\na,inf\n", 'weight = "inf"\nin line 2 of FILE must be a number, 0 or more'),
+        ("url,weight\na,x\n", 'weight = "x"\nin line 2 of FILE must be a number, 0 or more'),
+        ("url,heft\na,1\n", '--weights = "FILE"\nneeds a header with the columns url,weight'),
+        ("name,weight\na,1\n", '--weights = "FILE"\nneeds a header with the columns url,weight'),
+        (
+            "url,x,weight\na,1,2\nb,1\n",
+            '--weights = "FILE"\nline 3 has 2 columns, and the header 3',
+        ),
+        ("url,weight\na\n", '--weights = "FILE"\nline 2 has 1 column, and the header 2'),
+    ],
+)
+def test_weights_that_are_none_are_refused(text: str, message: str, saying: Any) -> None:
+    assert saying(text, read_weights) == message
+
+
+def test_other_tables_that_hold_nothing_are_refused(saying: Any) -> None:
+    assert saying("url,bytes\n", read_sizes) == '--sizes = "FILE"\nholds no page'
+    assert saying("url,bytes\na,0\n", read_sizes) == (
+        'bytes = "0"\nin line 2 of FILE must be a number above 0'
+    )
+    assert saying("class,pattern\n", read_classes) == ('--classes = "FILE"\nholds no class')
+    assert saying("host,visits\n", read_host_visits) == ('--host-visits = "FILE"\nholds no host')
+
+
+def test_what_csv_does_not_read_is_refused(saying: Any) -> None:
+    limit = csv.field_size_limit()
+    said = saying(f"url,weight\n{'a' * (limit + 1)},1\n", read_weights)
+    assert said == (
+        f'--weights = "FILE"\nis not a CSV file: field larger than field limit ({limit})'
+    )
+
+
+def test_spellings_of_a_page_are_one() -> None:
+    """Under the name in the log; weights are added, of sizes the last one counts."""
+    urls = ["https://a.org/1", "http://www.b.org/"]
+    given = {"http://www.a.org/1": 2.0, "https://a.org/1": 3.0, "https://c.org/": 5.0}
+    assert of_site_keys(given, urls) == {"https://a.org/1": 5.0, "https://c.org/": 5.0}
+    assert under_site_keys(given, urls) == {"https://a.org/1": 3.0, "https://c.org/": 5.0}
+    turned = dict(reversed(given.items()))
+    assert under_site_keys(turned, urls) == {"https://a.org/1": 2.0, "https://c.org/": 5.0}
 
 
 ROBOTS = {
