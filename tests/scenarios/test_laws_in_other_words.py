@@ -63,9 +63,9 @@ ANY_SD = "gamma = {{ mean = {0:g}, sd = {1:g} }} takes any, as do lognormal and 
         ),
         (
             Erlang,
-            {"mean": 2000.0, "sd": 2.0},
+            {"mean": 2000.0, "sd": 1.0},
             "(mean / sd)² would have to be whole: "
-            "the nearest is erlang = { shape = 1000000, mean = 2000 }; " + ANY_SD.format(2000, 2),
+            "the nearest is erlang = { shape = 1000000, mean = 2000 }; " + ANY_SD.format(2000, 1),
         ),
         (
             Erlang,
