@@ -189,6 +189,8 @@ def test_the_rates_of_a_stand_in_by_hand() -> None:
     births, deaths = rates_at_levels(scenario)
     assert births == pytest.approx([2.1, 2.1, 2.1, 0.7])
     assert deaths == pytest.approx([1.0, 2.0, 2.0 + 1 / 4, 2.0 + 2 / 4])
+    failing, _ = rates_at_levels(scenario.with_("robots.failure", {"probability": 0.25}))
+    assert failing == pytest.approx(0.75 * births)
 
 
 def test_the_pages_of_a_batch_are_served_on_top_of_it() -> None:
