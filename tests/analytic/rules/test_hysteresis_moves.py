@@ -44,6 +44,12 @@ def test_all_rules_are_listed_and_counted(numbers: int, apart: bool) -> None:
     assert count_rules(numbers, steps) == len(every)
 
 
+def test_a_step_whose_gap_is_closed_at_its_higher_level_is_near() -> None:
+    steps = steps_of(20, apart=True)
+    assert _is_near((9, 9), (9, 4), steps)
+    assert not _is_near((4, 4), (9, 4), steps)
+
+
 def test_any_of_few_numbers_that_follow_one_another_move_together() -> None:
     a, b = (2, 1), (1, 1)
     assert set(_ranges((a, b))) == {(0, 1), (0, 2), (1, 2)}
@@ -139,6 +145,11 @@ def _apart(goal: Rule) -> Any:
     return costs
 
 
+def _but_never(costs: Any, rules: Sequence[Rule]) -> Array:
+    """No cost where nobody is ever active."""
+    return np.where([rule[0] == (-1, -1) for rule in rules], np.nan, costs(rules))
+
+
 GOAL: Rule = ((5, 3), (3, 3), (2, 0))
 
 
@@ -170,6 +181,8 @@ def test_of_many_rules_the_end_of_the_best_descent_is_taken() -> None:
     found = cheapest(4, steps, listened, [], most=len(steps))
     assert found == (GOAL, 1.0, False)
     assert asked[0] == [(step,) * 3 for step in steps]
+    never = cheapest(4, steps, lambda given: _but_never(costs, given), [], most=len(steps))
+    assert never == (GOAL, 1.0, False)
     asked.clear()
     assert cheapest(4, steps, listened, [], most=len(steps) - 1) == (GOAL, 1.0, False)
     assert asked[0] == [(step,) * 3 for step in steps if step[0] == step[1]]
