@@ -97,6 +97,13 @@ def test_of_classes_the_best_number_of_each_is_found() -> None:
     ]
 
 
+def test_of_equal_costs_fewest_robots_of_the_first_class_are_taken() -> None:
+    found = end_to_end_robots(priced(CLASSES), lambda _: 0.5)
+    rows = [row["robots"] for row in found.table]
+    assert rows == [[0, 0], [0, 1], [0, 2], [0, 3], [1, 3], [2, 3]]
+    assert found.decision == {"robots": [0, 1]}
+
+
 def test_of_robots_that_deliver_independently_the_best_ones_are_named() -> None:
     """Of 0 and 2, which are alike, the first; two of them cost what they cost."""
     scenario = priced(ONE_BY_ONE)
@@ -285,6 +292,10 @@ def test_targets_are_also_sought_from_lines_and_the_papers(monkeypatch: pytest.M
 
 def test_too_many_targets_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = priced({"robots.available": 4, "buffer.waiting_places": 3})
+    monkeypatch.setattr(best_robots, "cost_of", _targets_cost((1,) * 5))
+    monkeypatch.setattr(best_robots, "optimal_switching", _no_answer)
+    monkeypatch.setattr(best_robots, "_MOST_RULES", 20)
+    assert end_to_end_switching(scenario).cost == 0.5
     monkeypatch.setattr(best_robots, "_MOST_RULES", 19)
     with pytest.raises(NoOptimumError, match=r"^5 levels × 4 robots; at most 19 are searched$"):
         end_to_end_switching(scenario)
@@ -326,7 +337,10 @@ def of_levels(scenario: Scenario) -> float:
     return 0.3 + sum(OF_LEVELS[level, n] for level, n in enumerate(_levels(scenario)))
 
 
-def test_all_policies_of_a_slow_pipeline_are_evaluated_one_by_one() -> None:
+def test_all_policies_of_a_slow_pipeline_are_evaluated_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(best_thresholds, "_MOST_SLOW", 35)
     scenario = priced(SLOW)
     every = {policy: of_levels(by_level(scenario, policy)) for policy in _falling()}
     found = end_to_end_thresholds(scenario, of_levels)
@@ -357,6 +371,8 @@ def test_where_they_are_too_many_descents_find_the_best_of_a_sum(
     assert list(search.curves) == [(3, 0)]
     pair = [every[(3,) * (at + 1) + (0,) * (3 - at)] for at in range(4)]
     assert search.costs_against_threshold([3, 0]) == pytest.approx(pair, rel=1e-12)
+    monkeypatch.setattr(best_thresholds, "_MOST_TRIED", 12)
+    assert end_to_end_thresholds(scenario, of_levels).cost == found.cost
     monkeypatch.setattr(best_thresholds, "_MOST_TRIED", 11)
     with pytest.raises(NoOptimumError, match=r"^4 levels × 3 robots; at most 11 are searched$"):
         end_to_end_thresholds(scenario, of_levels)
