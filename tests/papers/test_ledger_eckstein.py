@@ -95,7 +95,8 @@ def test_costs_come_nearer_from_the_fewest_probes_to_the_most() -> None:
 
     def cost(each: Experiment) -> float:
         ranges = {"dbworld": {FEW: 3.0, MOST: 2.0}, "micronet": {FEW: 2.0, MOST: 3.0}}
-        return 5.0 + ranges[each.source].get(each.probes, 100.0) * _place(each) / 3
+        level = 50.0 if each.probes == MOST else 5.0
+        return level + ranges[each.source].get(each.probes, 100.0) * _place(each) / 3
 
     assert eckstein_policies.nearer(_made(cost)) == [True, False]
     assert eckstein_policies.nearer(_made(lambda each: 5.0 + _place(each))) == [False, False]
@@ -130,12 +131,13 @@ def test_more_is_saved_with_the_larger_half_of_the_numbers() -> None:
     middle = PROBES[len(PROBES) // 2]
     assert middle == 42
 
-    def saved(most_of_few: float, least_of_many: float) -> list[Experiment]:
-        shares = {n: most_of_few for n in PROBES if n < middle} | {middle: 0.9}
+    def saved(most_of_few: float, least_of_many: float, there: float = 0.9) -> list[Experiment]:
+        shares = {n: most_of_few for n in PROBES if n < middle} | {middle: there}
         shares |= {n: least_of_many for n in PROBES if n > middle}
         return _made(lambda _: 1.0, lambda each: 1.0 - shares[each.probes] * (each.policy == "DOE"))
 
     assert eckstein_policies.more_for_more_probes(saved(0.1, 0.2)) == [True, True]
+    assert eckstein_policies.more_for_more_probes(saved(0.1, 0.2, 0.0)) == [True, True]
     assert eckstein_policies.more_for_more_probes(saved(0.2, 0.2)) == [False, False]
     assert eckstein_policies.more_for_more_probes(saved(0.2, 0.1)) == [False, False]
 
@@ -211,7 +213,7 @@ def test_cells_that_are_wrong_are_counted(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_local_minima_are_bends_from_down_to_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    costs = [5.0, 4.0, 4.0, 3.0, 3.5, 3.5, 3.0, 2.0, 6.0, 7.0, 6.5]
+    costs = [4.5, 5.0, 4.0, 4.0, 3.0, 3.5, 3.5, 3.0, 2.0, 6.0, 7.0, 6.5]
     monkeypatch.setattr(eckstein_policies, "of_two_probes", lambda: list(enumerate(costs)))
     assert eckstein2005._local_minima() == 2.0  # 3.0, and 2.0
 
