@@ -94,6 +94,8 @@ def test_descents_of_rules_by_level_end_at_the_best_of_all(monkeypatch: pytest.M
     found = best_levels(scenario, NUMBERS, free, [(3, 3, 3, 3, 3), (1, 1, 1, 1, 1)])
     assert found.cost == pytest.approx(every.cost, rel=1e-10)
     assert not found.proved
+    down = best_levels(scenario, NUMBERS, free, [(3, 3, 3, 3, 3)])
+    assert down.cost == pytest.approx(every.cost, rel=1e-10)
     monkeypatch.setattr(levels, "_MOST_TRIED", 14)
     assert said(best_levels, scenario, NUMBERS, free, [(3, 3, 3, 3, 3)]) == (
         "5 levels × 3 numbers; at most 14 are searched"
