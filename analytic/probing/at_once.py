@@ -202,7 +202,7 @@ class _Search:
                 break
             kept += _STEP if self._bound == bound else -_STEP
             kept = min(max(kept, 0.0), _MOST_KEPT)
-        if solved.short > _TINY * _TOTAL and not self._best[1]:
+        if ended and solved.short > _TINY * _TOTAL and not self._best[1]:
             raise NoRoomError("no times keep the limit")
         return ended
 

@@ -273,7 +273,8 @@ class ByJumps:
         lost = 0.0
         if total > _LEAST_TOTAL * np.abs(start).sum():  # rounding of a million jumps adds up
             lost = rate * self._near_an_edge(sums[1], range_) / total
-            sums *= (row.sum() / sums.sum(axis=1) * (1.0, time))[:, None]
+            if lost <= _LOST:  # else it is counted again, and there may be nothing left
+                sums *= (row.sum() / sums.sum(axis=1) * (1.0, time))[:, None]
         after[range_], during[range_] = sums
         return after, during, lost
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import analytic
 import sim
+from analytic.frontier import catching_up
 from analytic.frontier.catching_up import Outage, catch_up_time
 from analytic.machinery.refusal import NoAnswerError
 from scenarios import scenario_from
@@ -113,3 +116,40 @@ def test_given_pages_that_may_wait_are_taken_as_they_are() -> None:
     scenario = analytic.resolve(scenario_from(SYSTEM).with_(changes))
     assert scenario.as_file()["robots"]["accessing"]["caught_up"] == 2.0
     assert "catch_up_time" in {row.measure for row in analytic.predict(scenario)[0]}
+
+
+def test_what_takes_too_many_steps_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty pages wait at the end of two time units without a robot, and ten more fall due."""
+    outage = Outage([5.0, 7.0], [0.0, 20.0], [0.0, 0.0], 20.0, 7.0)
+    known = catch_up_time([9.0], [100.0], 1.0, outage, 0.0)
+    step = min(2.0 / catching_up._STEPS_OF_AN_OUTAGE, 10.0 / catching_up._STEPS_OF_A_CYCLE)
+    steps = round((2.0 + known) / step) + 1
+    monkeypatch.setattr(catching_up, "_MOST_STEPS", steps + 1)
+    assert catch_up_time([9.0], [100.0], 1.0, outage, 0.0) == known
+    monkeypatch.setattr(catching_up, "_MOST_STEPS", steps - 1)
+    with pytest.raises(NoAnswerError, match=r"^it takes too long to be followed$"):
+        catch_up_time([9.0], [100.0], 1.0, outage, 0.0)
+
+
+def test_neighbouring_intervals_are_joined_where_they_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The mean of each group by its numbers of pages, which are all kept."""
+    intervals, counts = np.array([1.0, 2.0, 5.0, 7.0, 9.0]), np.array([3.0, 1.0, 2.0, 2.0, 4.0])
+    monkeypatch.setattr(catching_up, "_MOST_KINDS", 5)
+    same = catching_up._joined(intervals, counts)
+    assert same[0] is intervals
+    assert same[1] is counts
+    monkeypatch.setattr(catching_up, "_MOST_KINDS", 2)
+    joined, numbers = catching_up._joined(intervals, counts)
+    assert numbers.tolist() == [6.0, 6.0]
+    assert joined == pytest.approx([(3 + 2 + 10) / 6, (14 + 36) / 6])
+
+
+@pytest.mark.parametrize(
+    ("capacity", "wait"), [(0.0, math.inf), (2.0, 0.0), (1.5, 0.0), (1.0, 2.0), (0.5, 8.0)]
+)
+def test_pages_wait_until_robots_keep_up(capacity: float, wait: float) -> None:
+    """Six pages of 4: 6 / (4 + w) is the capacity where it is below 1.5."""
+    found = catching_up.steady_wait(np.array([6.0]), np.array([4.0]), capacity)
+    assert found == pytest.approx(wait)

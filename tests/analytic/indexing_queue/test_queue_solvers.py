@@ -58,7 +58,7 @@ from analytic.indexing_queue.chain import dense_generator
 from analytic.indexing_queue.large_buffers import ClosureError, closure
 from analytic.indexing_queue.levels_and_fates import marginals_of
 from analytic.indexing_queue.measures import queue_measures
-from analytic.indexing_queue.solution import closed_class_count, iterate
+from analytic.indexing_queue.solution import closed_class_count, iterate, stationary_levels
 from analytic.machinery.markov import closed_classes, residual, stationary
 from analytic.machinery.phase_type import PhaseLaw
 from papers import queue_by_events
@@ -173,6 +173,32 @@ def test_all_methods_give_the_law_of_the_dense_matrix(name: str) -> None:
     assert chosen.residual < 1e-13
     assert residual(dense_generator(built), chosen.stationary) < 1e-13
     assert largest_error(iterate(built).stationary, exact) < 5e-12
+
+
+@pytest.mark.parametrize("name", BY_PHASES)
+def test_levels_follow_from_the_phases_at_each_of_them(name: str) -> None:
+    """Where the phases are too many, the small chain is that of the levels alone."""
+    built = chain_of(BY_PHASES[name])
+    exact = marginals_of(built, stationary(dense_generator(built), built.start))
+    obsolete = np.divide(
+        exact.obsolete, exact.phases, out=np.zeros_like(exact.phases), where=exact.phases > 0
+    )
+    scale = np.random.default_rng(1).uniform(0.5, 2.0, (built.top + 1, 1, 1))
+    levels = stationary_levels(built, scale * exact.phases, obsolete)
+    assert levels == pytest.approx(exact.levels, rel=1e-11)
+
+
+@pytest.mark.parametrize("name", ["cycle-three-modes", "cycle-batches-complete"])
+def test_the_iteration_needs_no_more_than_the_levels(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = chain_of(BY_PHASES[name])
+    with_phases = iterate(built)
+    monkeypatch.setattr(solution, "LARGEST_COARSE", 0)
+    found = iterate(built)
+    exact = stationary(dense_generator(built), built.start)
+    assert largest_error(found.stationary, exact) < 5e-12
+    assert found.passes >= with_phases.passes
 
 
 def test_a_wrong_place_in_the_list_of_timers_would_be_seen(

@@ -325,3 +325,35 @@ def test_a_law_without_a_variance_has_no_squared_variation() -> None:
     assert approximations._variation(Gamma(shape=0.5, mean=3.0)) == pytest.approx(2.0)
     with pytest.raises(NoAnswerError, match="the variance of these pareto times is infinite"):
         approximations._variation(Pareto(shape=1.5, mean=3.0))
+
+
+@pytest.mark.parametrize("waiting", [0, 2])
+def test_patience_that_is_all_but_exponential_has_the_exact_rows(waiting: int) -> None:
+    """A Weibull law of shape 1 + 1e-9 has no phases; each page's age is still that of the limit."""
+    base = pipeline("static").with_("buffer.waiting_places", waiting)
+    timers = ({"weibull": {"mean": 2.0, "shape": 1 + 1e-9}}, {"exponential": {"mean": 2.0}})
+    near, limit = (base.with_("buffer.obsolescence", each) for each in timers)
+    rows = predict(limit)[0]
+    exact = {(row.measure, row.subject): row.value for row in rows if row.kind == "exact"}
+    found = list(approximations._with_patience(near))
+    assert {measure for measure, _, _ in found} == {
+        *("weighted_obsolescence", "obsolescence_rate", "index_age", "stale_answer_probability")
+    }
+    for measure, page, value in found:
+        assert value == pytest.approx(exact[measure, page], rel=1e-7, abs=1e-12)
+
+
+def test_robots_have_jointly_as_many_phases_as_are_few_enough() -> None:
+    """As many each as the root of the limit; a quarter of it where services have phases as well."""
+    uniform = {"robots.access_time": {"uniform": {"low": 0.5, "high": 1.5}}}
+    for active in (1, 2, 3):
+        scenario = pipeline("static").with_({**uniform, "activation": {"static": active}})
+        access = scenario.model.fleet.law  # type: ignore[union-attr]
+        for beside in (False, True):
+            joint = approximations._MOST_JOINT // (4 if beside else 1)
+            wanted = next(n for n in range(1000, 0, -1) if n**active <= joint)
+            found = approximations._phases_of_robots(scenario, access, beside_service=beside)
+            assert found == min(approximations._MOST_PHASES, wanted)
+    exponential = pipeline("static")
+    law = exponential.model.fleet.law  # type: ignore[union-attr]
+    assert approximations._phases_of_robots(exponential, law, beside_service=False) == 1

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from analytic import Prediction, optimize, predict, resolve
 from analytic.index.optimum import NoOptimumError
-from analytic.probing import Profile, expected_cost, profile_of, times_of_each
+from analytic.probing import Profile, at_once, expected_cost, profile_of, times_of_each
 from analytic.probing.at_once import _whole
 from analytic.probing.formulas import few_cells
 from analytic.probing.profile import step_error
@@ -167,6 +167,142 @@ def test_sources_that_want_the_same_times_are_probed_at_least_cost_one_at_a_time
     counts = natural_split(limited, "equal")
     found = resolve(limited.with_("probing.split", "equal"))
     assert sum(expected_costs(found)) == pytest.approx(least_by_hand(limited, aparts, counts))
+
+
+APART = {
+    "two": ([[3.0, 0.0, 0.1], [1.0]], [[0.0, 0.1, 0.1], [3.0, 0.1, 0.1]], [2, 1], 6),
+    "three": (
+        [[0.0, 1.0], [0.0, 1.0, 0.1], [0.1, 0.1]],
+        [[0.1, 1.0, 0.1], [0.0, 3.0], [3.0]],
+        [1, 3, 3],
+        7,
+    ),
+    "alike": (
+        [[0.0, 0.1, 0.0], [1.0], [1.0] * 3],
+        [[0.0, 1.0], [1.0, 3.0], [3.0, 0.0]],
+        [3, 3, 1],
+        7,
+    ),
+    "one slot": ([[0.0, 3.0], [1.0, 3.0, 1.0]], [[0.1, 0.0, 1.0], [0.1, 1.0, 1.0]], [1, 1], 6),
+}
+"""Updates, importance, slots between two probes and probes, where mixtures of paths cost less."""
+
+
+def apart_by_one(name: str) -> tuple[Scenario, list[int]]:
+    updates, importance, aparts, probes = APART[name]
+    spacing = [(apart if apart > 1 else 0) * HORIZON / SLOTS for apart in aparts]
+    limited = system(updates, importance, probes, minimum_spacing=spacing, at_once=1)
+    return limited, aparts
+
+
+@pytest.mark.parametrize("name", APART)
+def test_where_no_path_that_was_found_is_proved_links_are_chosen(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among all links that a better choice could have; then its bound is the cost."""
+    limited, aparts = apart_by_one(name)
+    chosen: list[float] = []
+    choose = at_once._Search._choose_among_links
+
+    def counted(self: at_once._Search) -> None:
+        before = self._best[0]
+        choose(self)
+        chosen.append(before - self._best[0])
+
+    monkeypatch.setattr(at_once._Search, "_choose_among_links", counted)
+    found = optimize(limited, "probes")
+    least = least_by_hand(limited, aparts)
+    assert found.cost == pytest.approx(least, rel=1e-12)
+    assert found.proved
+    assert found.lower_bound == pytest.approx(least, rel=1e-9)
+    assert most_at_once(found.decision["times"]) <= 1
+    (gained,) = chosen
+    assert gained > 0
+
+
+@pytest.mark.parametrize("by_split", [False, True])
+@pytest.mark.parametrize("name", APART)
+def test_links_are_chosen_where_no_choice_of_paths_is_known(
+    name: str, by_split: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by moving probes nor of the paths that were found."""
+    monkeypatch.setattr(at_once, "moved_apart", lambda *_: None)
+    monkeypatch.setattr(at_once._Search, "_choose_among_columns", lambda _: None)
+    limited, aparts = apart_by_one(name)
+    counts = natural_split(limited, "equal") if by_split else ()
+    least = least_by_hand(limited, aparts, counts)
+    if by_split:
+        limited = limited.with_("probing.split", "equal")
+    if least == math.inf:
+        with pytest.raises((ScenarioError, NoOptimumError), match="no times keep the limit"):
+            resolve(limited)
+        return
+    found = resolve(limited)
+    assert sum(expected_costs(found)) == pytest.approx(least, rel=1e-12)
+
+
+def test_too_many_links_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found stays the answer, with its bound and without a proof."""
+    limited, aparts = apart_by_one("one slot")
+    sizes: list[int] = []
+    links = at_once._Search._links
+
+    def counted(self: at_once._Search, source: int, slack: float) -> Any:
+        found = links(self, source, slack)
+        sizes.append(len(found[0]))
+        return found
+
+    monkeypatch.setattr(at_once._Search, "_links", counted)
+    least = least_by_hand(limited, aparts)
+    assert optimize(limited, "probes").cost == pytest.approx(least, rel=1e-12)
+    for limit, most in (("_MOST_STEPS", SLOTS**2), ("_MOST_LINKS", sum(sizes))):
+        with monkeypatch.context() as patch:
+            patch.setattr(at_once, limit, most)
+            assert optimize(limited, "probes").proved
+            patch.setattr(at_once, limit, most - 1)
+            found = optimize(limited, "probes")
+        assert found.proved is False
+        assert found.lower_bound < least * (1 - 1e-6)
+        assert found.cost > least * (1 + 1e-6)
+        assert found.gap == pytest.approx(100 * (found.cost / found.lower_bound - 1))
+        assert most_at_once(found.decision["times"]) <= 1
+
+
+def test_a_search_that_ends_early_says_that_it_found_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(at_once, "moved_apart", lambda *_: None)
+    monkeypatch.setattr(at_once._Search, "_choose_among_columns", lambda _: None)
+    monkeypatch.setattr(at_once, "_MOST_WORK", 1)
+    limited, _ = apart_by_one("two")
+    with pytest.raises(NoOptimumError) as caught:
+        best_budget(limited)
+    assert str(caught.value) == (
+        "no times were found that keep the limit: at most 1 probe at one time"
+    )
+
+
+def test_probes_move_to_the_nearest_time_that_has_room() -> None:
+    """The earlier one of two, where the spacing allows it; else the plan stays as it is."""
+
+    def moved(*paths: list[int], apart: tuple[int, ...] = (1, 1), most: int = 1) -> Any:
+        given = [np.array(path) for path in paths]
+        found = at_once.moved_apart(given, apart, most)
+        assert [path.tolist() for path in given] == list(paths)
+        return None if found is None else [path.tolist() for path in found]
+
+    assert moved([2, 4, 9], [4, 6, 9]) == [[2, 3, 9], [4, 6, 9]]
+    assert moved([3, 4, 9], [4, 6, 9]) == [[3, 5, 9], [4, 6, 9]]
+    assert moved([3, 4, 9], [4, 5, 9]) == [[3, 6, 9], [4, 5, 9]]
+    assert moved([3, 4, 6, 9], [4, 5, 9]) is None
+    assert moved([3, 4, 6, 9], [4, 5, 9], most=2) == [[3, 4, 6, 9], [4, 5, 9]]
+    assert moved([1, 9], [1, 9]) == [[2, 9], [1, 9]]
+    assert moved([1, 9], [1, 9], [1, 9], apart=(1, 1, 1)) == [[2, 9], [3, 9], [1, 9]]
+    assert moved([1, 9], [1, 9], [1, 9], apart=(1, 1, 1), most=2) == [[2, 9], [1, 9], [1, 9]]
+    assert moved([1, 8], [1, 8], apart=(3, 1)) == [[3, 8], [1, 8]]
+    assert moved([3, 6, 8], [6, 7, 8], apart=(2, 1)) == [[3, 5, 8], [6, 7, 8]]
+    assert moved([4, 6, 8], [6, 7, 8], apart=(2, 1)) is None
+    assert moved([1, 2, 3], [1, 2, 3]) is None
 
 
 def expected_costs(scenario: Scenario) -> list[float]:

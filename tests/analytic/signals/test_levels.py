@@ -10,6 +10,7 @@ from systems import signals_with
 
 from analytic.page_refresh import in_time_bound
 from analytic.signals import Levels, best_levels, crawl_values, cycles_at, signal_worths
+from analytic.signals import levels as levels_module
 from scenarios.arrays import Array
 from scenarios.signals import SignalRates
 
@@ -217,3 +218,44 @@ def test_planted_errors_are_seen() -> None:
         off = SignalRates(signals.silent, signals.true, signals.false * change)
         shifted = cycles_at(off, np.array([level]))
         assert abs(float((shifted.fresh - price)[0] / shifted.lengths[0]) - gain) > 1e-3
+
+
+@pytest.mark.parametrize("accesses", [0.02, 3.0, 200.0])
+def test_some_of_many_pages_tell_where_to_look_and_change_nothing(
+    accesses: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every fourth of forty pages gives a height near that of all of them."""
+    stream = np.random.default_rng(12)
+    signals = signals_with(
+        stream.lognormal(0, 1, 40), stream.uniform(0.3, 0.9, 40), stream.uniform(0, 0.9, 40)
+    )
+    weights = stream.exponential(1.0, 40)
+    plain = best_levels(signals, weights, accesses)
+    search = levels_module._Search(signals, weights)
+    assert search._guess(accesses) == (0.0, 1.0)
+    height = search.around(accesses)[0]
+    monkeypatch.setattr(levels_module, "_SAMPLE", 10)
+    guess, near = levels_module._Search(signals, weights)._guess(accesses)
+    assert near == 0.05
+    assert guess == pytest.approx(np.log(height), abs=1.5)
+    assert guess != 0.0
+    found = best_levels(signals, weights, accesses)
+    np.testing.assert_allclose(found.rates, plain.rates, rtol=1e-9, atol=1e-12)
+    assert found.price == pytest.approx(plain.price, rel=1e-9)
+    monkeypatch.setattr(levels_module, "_SAMPLE", 21)
+    assert levels_module._Search(signals, weights)._guess(accesses) == (0.0, 1.0)
+
+
+def test_a_price_that_is_none_of_all_pages_is_no_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages that stand for all have the whole price, since they get no access."""
+    signals = signals_with([1.0] * 4, 0.5, 0.0)
+    monkeypatch.setattr(levels_module, "_SAMPLE", 2)
+    search = levels_module._Search(signals, np.array([1.0, 1.0, 1.0, 1.0]))
+    assert search._guess(0.0) == (0.0, 1.0)
+    low = levels_module._Search(signals, np.array([1.0, 0.25, 1.0, 0.25]))
+    high = levels_module._Search(signals, np.array([0.25, 1.0, 0.25, 1.0]))
+    # the same price for every other page, beside four times as much in the end: V = most (1 - e^-h)
+    accesses = 2.0
+    own = -np.expm1(-np.exp(low._guess(accesses)[0]))
+    beside = -np.expm1(-np.exp(high._guess(accesses)[0]))
+    assert beside == pytest.approx(own / 4, rel=1e-9)

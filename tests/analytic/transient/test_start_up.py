@@ -24,8 +24,11 @@ from analytic import (
 )
 from analytic.indexing_queue import empty_probability, stays_of
 from analytic.machinery.phase_type import as_phase_type, phase_count
+from analytic.machinery.refusal import NoAnswerError
 from analytic.machinery.transforms import survival
-from analytic.transient.queue_start import _squared_variation
+from analytic.transient.queue import QueueOverTime
+from analytic.transient.queue_start import _squared_variation, idle_starts, rates_at_levels
+from analytic.transient.recovery import settling_time
 from analytic.transient.start_up import IN_STEP, StartShifts, remembered_starts
 from scenarios import Scenario, dumps, library_names, load, scenario_from
 from scenarios.accessing.golden_ratio import GoldenRatio
@@ -116,6 +119,151 @@ def test_where_nothing_is_known_nothing_is_said() -> None:
         assert start_up_times(pages({"policy": "round-robin"}, **change)) == []
     optimal = pages({"policy": "randomized", "frequencies": "optimal"})
     assert start_up_times(optimal) == []
+
+
+APART = "the time until pages that are first due at once have come apart"
+
+
+@pytest.mark.parametrize(
+    ("access", "accesses"),
+    [
+        # A cycle lasts 8 + 10; the mean square around the mean is 12, 100, and 2 × 324.
+        ({"uniform": {"low": 4.0, "high": 16.0}}, 18.0**2 / (2 * 12.0)),
+        ({"exponential": {"mean": 10.0}}, 18.0**2 / (2 * 100.0)),
+        ({"gamma": {"mean": 10.0, "sd": 18.0 * 2**0.5}}, 1.0),
+        ({"deterministic": {"value": 10.0}}, None),
+    ],
+)
+def test_pages_that_are_due_at_once_come_apart_by_the_spread_of_accesses(
+    access: dict[str, Any], accesses: float | None
+) -> None:
+    due = {"policy": "due", "intervals": [3.0, 8.0, float("inf"), 5.0], "first": "at-once"}
+    scenario = pages(due, **{"robots.access_time": access})
+    times = dict(start_up_times(scenario))
+    assert times.get(APART) == (accesses and pytest.approx(18.0 * accesses, rel=1e-12))
+    spread = scenario.with_("robots.accessing.first", "spread")
+    assert APART not in dict(start_up_times(spread))
+    never = scenario.with_("robots.accessing.intervals", float("inf"))
+    assert APART not in dict(start_up_times(never))
+
+
+def test_batches_whose_services_grow_with_their_pages_fall_out_of_step_by_both_spreads() -> None:
+    """20 pages of 0.05 ± 0.01 on top of 0.25 ± 0.03: 1.25, and a variance of 0.0009 + 20 × 0.0001.
+
+    The mean square of a batch around its mean is what the squares of both parts leave.
+    """
+    uniform = {"uniform": {"mean": 0.25, "sd": 0.03}}
+    base = in_batches(uniform, **{"robots.available": 400, "run.horizon": 1e6})
+    batch = {"most": 20, "per_page": {"uniform": {"mean": 0.05, "sd": 0.01}}}
+    scenario = base.with_("buffer.batch", batch)
+    times = dict(start_up_times(scenario))
+    name = "the time until the indexers have fallen out of step"
+    spread = (0.03**2 + 20 * 0.01**2) / 1.25**2
+    assert times[name] == pytest.approx(1.25 / (2 * spread), rel=1e-9)
+
+
+def test_what_does_not_settle_has_its_relaxation_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analytic.transient.recovery._MOST_DOUBLINGS", 1)
+    scenario = queue({"run.seed": 5})  # not remembered
+    with pytest.raises(NoAnswerError, match=r"^the queue does not settle$"):
+        settling_time(QueueOverTime(scenario), 0.001)
+    assert start_up_times(scenario) == [
+        ("the relaxation time of the queue", relaxation_time_of(scenario))
+    ]
+
+
+def test_of_a_large_process_no_relaxation_time_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analytic.transient.start_up._LARGEST_ORDER", 2)
+    scenario = pages({"policy": "round-robin"}, **{"robots.access_time": MMPP})
+    assert len(start_up_times(scenario)) == 2
+    monkeypatch.setattr("analytic.transient.start_up._LARGEST_ORDER", 1)
+    assert start_up_times(scenario) == [(CYCLE, pytest.approx(4 / 2.5))]
+
+
+# The stand-in of a queue
+
+
+def test_the_rates_of_a_stand_in_by_hand() -> None:
+    """Three robots of 0.7 below level 3, one from there on; two servers, and impatient pages."""
+    scenario = queue({"buffer.servers": 2, "buffer.waiting_places": 2})
+    births, deaths = rates_at_levels(scenario)
+    assert births == pytest.approx([2.1, 2.1, 2.1, 0.7])
+    assert deaths == pytest.approx([1.0, 2.0, 2.0 + 1 / 4, 2.0 + 2 / 4])
+    failing, _ = rates_at_levels(scenario.with_("robots.failure", {"probability": 0.25}))
+    assert failing == pytest.approx(0.75 * births)
+
+
+def test_the_pages_of_a_batch_are_served_on_top_of_it() -> None:
+    """Four pages of 0.5 each and 2 for the batch: each page departs alone at a quarter."""
+    batch = {"most": 4, "per_page": {"deterministic": {"value": 0.5}}}
+    service = {"exponential": {"mean": 2.0}}
+    scenario = in_batches(service, **{"buffer.batch": batch, "buffer.waiting_places": 10})
+    _, deaths = rates_at_levels(scenario)
+    servers = len(deaths) - 10
+    busy = np.minimum(np.arange(1, len(deaths) + 1), servers)
+    assert deaths == pytest.approx(busy / 4.0)
+
+
+def test_robots_that_are_switched_one_by_one_stand_for_those_that_are_aimed_at() -> None:
+    targets = [[3, 3, 2, 1, 0], [3, 2, 2, 1, 1]]
+    by_phase = {"phase-type": {"alpha": [0.6, 0.4], "T": [[-3.0, 1.0], [0.0, -0.8]]}}
+    changes = {"activation": {"switching": {"targets": targets}}, "buffer.service": by_phase}
+    births, _ = rates_at_levels(queue(changes))
+    assert births == pytest.approx(0.7 * np.array([3, 3, 2, 1]))
+
+
+CHOICES = {
+    "robots": {"classes": [{"available": 1, "access_time": {"exponential": {"mean": 1.0}}}]},
+    "activation": {"switching": {"choices": [[0, -1]] * 5}},
+}
+SPACED = {
+    "pages": {"change_rates": [1.0, 2.0], "hosts": [0, 1]},
+    "robots": {
+        "available": 1,
+        "access_time": {"exponential": {"mean": 1.0}},
+        "host_spacing": 1.0,
+        "accessing": {"policy": "round-robin"},
+    },
+    "activation": None,
+    "buffer.obsolescence": "never",
+}
+STUCK = {"bmap": {"D": [[[-1.0, 0.0], [0.0, -2.0]], [[1.0, 0.0], [0.0, 2.0]]]}}
+JOINTLY = {
+    "robots": {"available": 1, "deliveries": {"modes": [STUCK]}},
+    "activation": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (SPACED, "how often robots deliver depends on the spacing of hosts"),
+        (CHOICES, "which robots are active depends on their classes"),
+        (JOINTLY, "the phase of the deliveries depends on where it started"),
+    ],
+    ids=["spaced", "choices", "stuck"],
+)
+def test_where_rates_are_not_known_nobody_finds_an_idle_indexer(
+    changes: dict[str, Any], said: str
+) -> None:
+    scenario = queue(changes)
+    with pytest.raises(NoAnswerError) as caught:
+        rates_at_levels(scenario)
+    assert str(caught.value) == said
+    assert idle_starts(scenario) == 0.0
+
+
+def test_deliveries_that_find_an_idle_indexer_are_those_of_a_markovian_queue() -> None:
+    """Poisson deliveries to the two servers of M/M/2/4, whose law is a product."""
+    changes = {
+        "robots.available": 1,
+        "activation": None,
+        "buffer": {"servers": 2, "waiting_places": 2, "service": {"exponential": {"rate": 1.0}}},
+    }
+    scenario = queue(changes)
+    weights = np.array([1.0, 0.7, 0.7**2 / 2, 0.7**3 / 4, 0.7**4 / 8])
+    assert idle_starts(scenario) == pytest.approx(0.7 * weights[:2].sum() / weights.sum())
+    assert idle_starts(scenario.with_("activation", {"static": 0})) == 0.0
 
 
 @pytest.mark.parametrize("places", [0, 1])
