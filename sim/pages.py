@@ -154,7 +154,9 @@ class Pages:
         unseen_from = self._unseen_from[page]
         if rules.holds_change(stale_from, delivered, unseen_from):
             self._refreshes[page] += 1
-            self._refresh_time[page] += now - unseen_from
+            counted_from = max(unseen_from, self._window_start)
+            self._refresh_time[page] += now - counted_from
+            self._waited_before[page] += counted_from - unseen_from
             if self._times:
                 self._times.add(page if self._by_page else 0, now - unseen_from)
             self._unseen_from[page] = stale_from
@@ -186,6 +188,7 @@ class Pages:
         self._stale_time = [0.0] * len(self._means)
         self._refreshes = [0] * len(self._means)
         self._refresh_time = [0.0] * len(self._means)
+        self._waited_before = [0.0] * len(self._means)
         self._times = self._counter_of_times() if self._counter_of_times else None
         self._age_since = [now] * len(self._means)
         self._age_time = [0.0] * len(self._means)
@@ -210,7 +213,8 @@ class Pages:
         self._commit_all(now)
         for page in range(len(self._means)):
             self._close(now, page)
-        counted = (self._deliveries, self._stale_time, self._refreshes, self._refresh_time)
+        waited = np.add(self._refresh_time, self._waited_before)
+        counted = (self._deliveries, self._stale_time, self._refreshes, waited)
         found = self._found if self._counts_found else np.zeros(0, np.int64)
         return PagesTally(*map(np.array, (*counted, found)))
 

@@ -86,17 +86,17 @@ from sim.speeds import Speed, speed_over_time
 
 _REFRESHED = [
     ("stale_from", np.float64),
-    ("unseen_from", np.float64),
     ("mean_change", np.float64),
     ("stale_time", np.float64),
     ("deliveries", np.int64),
     ("refreshes", np.int64),
-    ("refresh_time", np.float64),
 ]
 _REFRESHED_PAGE = np.dtype(_REFRESHED)
 """A page whose copies go straight to the index, one after the other."""
 
 _PAGE = np.dtype([*_REFRESHED, ("next_change", np.float64), ("newest", np.int64)])
+
+_UNSEEN = np.dtype([("since", np.float64), ("time", np.float64)])
 
 _UNCOMMITTED = np.dtype(
     [("until", np.float64), ("stale_from", np.float64), ("delivered", np.float64)]
@@ -376,7 +376,9 @@ def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
     seen = refreshed or section is None or not counts_found(scenario)
     fetched = np.zeros(0 if seen else len(rates), _FETCHED).view(np.recarray)
     sequence = np.zeros(0, dtype=np.int64)
-    return Pages(state, *views, sequence, *_commits(scenario), fetched, times)
+    unseen = np.zeros(0 if refreshed else len(rates), _UNSEEN).view(np.recarray)
+    waited = np.zeros(len(rates))
+    return Pages(state, *views, sequence, *_commits(scenario), fetched, unseen, waited, times)
 
 
 def _commits(scenario: Scenario) -> tuple[Any, Any]:

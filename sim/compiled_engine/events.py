@@ -44,6 +44,7 @@ from sim.compiled_engine.pages import (
     end_warmup_of_pages,
     grow_older,
     is_stale,
+    sum_waits,
 )
 from sim.compiled_engine.robots import (
     arrive,
@@ -108,7 +109,7 @@ def begin_changes(world: World, change: Any) -> None:
         page = world.pages.page[index]
         page.next_change = change_after(world.course, change, 0.0, page.mean_change)
         page.stale_from = first_change(world.signals, index, page.next_change)
-        page.unseen_from = page.stale_from
+        world.pages.unseen[index].since = page.stale_from
     for index in range(len(world.pages.fetched)):
         world.pages.fetched[index].stale_from = world.pages.page[index].stale_from
 
@@ -347,6 +348,7 @@ def finish(world: World) -> None:
     finish_frontier(world.frontier, now)
     for index in range(len(world.pages.page)):
         commit(world.pages, index, now)
+        sum_waits(world.pages, index)
         close(world.pages, world.pages.page[index], now)
     for index in range(len(world.pages.age)):
         grow_older(world.pages.age[index], now)

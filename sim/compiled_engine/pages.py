@@ -101,11 +101,16 @@ def make_searchable(
     if len(pages.age) > 0:
         grow_older(pages.age[index], now)
         pages.age[index].delivered = delivered
-    if rules.holds_change(stale_from, delivered, page.unseen_from):
+    unseen = pages.unseen[index]
+    if rules.holds_change(stale_from, delivered, unseen.since):
         page.refreshes += 1
-        page.refresh_time += now - page.unseen_from
-        keep_time(pages.refresh_times, index, now - page.unseen_from)
-        page.unseen_from = stale_from
+        keep_time(pages.refresh_times, index, now - unseen.since)
+        start = pages.state.window_start
+        if unseen.since < start:
+            pages.waited[index] += start - unseen.since
+            unseen.since = start
+        unseen.time += now - unseen.since
+        unseen.since = stale_from
     if stale_from > now:
         close(pages, page, now)
         page.stale_from = stale_from
@@ -133,6 +138,14 @@ def close(pages: Pages, page: Any, now: float) -> None:
 
 
 @inner
+def sum_waits(pages: Pages, index: int) -> None:
+    """How long those changes of a page have waited that the index no longer misses."""
+    page = pages.page[index]
+    after_warmup = pages.unseen[index].time if len(pages.unseen) > 0 else page.stale_time
+    pages.waited[index] = after_warmup + pages.waited[index] if page.refreshes > 0 else 0.0
+
+
+@inner
 def end_warmup_of_pages(pages: Pages, now: float) -> None:
     """Forget what was counted so far: the warm-up is over."""
     for index in range(len(pages.page)):
@@ -140,7 +153,10 @@ def end_warmup_of_pages(pages: Pages, now: float) -> None:
         pages.page[index].deliveries = 0
         pages.page[index].stale_time = 0.0
         pages.page[index].refreshes = 0
-        pages.page[index].refresh_time = 0.0
+        pages.waited[index] = max(now - pages.page[index].stale_from, 0.0)
+    for index in range(len(pages.unseen)):
+        pages.waited[index] = 0.0
+        pages.unseen[index].time = 0.0
     for index in range(len(pages.fetched)):
         pages.fetched[index].found = 0
     pages.state.window_start = now

@@ -146,7 +146,6 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
                 next_stale = next_change * refreshed
                 page.stale_from = next_stale if next_stale > stale_from else stale_from
             page.refreshes += refreshed
-            page.refresh_time += now - stale_from if refreshed else 0.0
             changes += changed
             carried = sequence[used]
             end = now + times[taken]

@@ -184,7 +184,7 @@ class Replication:
         window = end_of_run(scenario) - scenario.run.warmup
         queries, page, age = world.clients.state, world.pages.page, world.pages.age
         clients = ClientsTally(int(queries.queries), int(queries.stale))
-        counted = (page.deliveries, page.stale_time, page.refreshes, page.refresh_time)
+        counted = (page.deliveries, page.stale_time, page.refreshes, world.pages.waited)
         found = world.pages.fetched.found
         if scenario.pages and counts_found(scenario) and self._blueprint.is_refreshed:
             found = page.refreshes

@@ -238,6 +238,12 @@ class Pages(NamedTuple):
         Of the copy that was delivered last: from when on it is out of date (`stale_from`), and how
         many deliveries `found` a change since the one before. No entries if not asked for, or
         where every copy is searchable at once, so that a page's `refreshes` are these.
+    unseen : record array, shape (pages,)
+        `since` when the index misses a change, and how long those that it no longer misses had to
+        wait after the warm-up (`time`). No entries where every copy is searchable at once, so that
+        a page is stale as long.
+    waited : ndarray of float, shape (pages,)
+        How long those changes had waited before the warm-up ended; at the horizon, how long in all.
     refresh_times : KeptTimes
         How long the last changes had to wait until they could be searched.
     """
@@ -249,6 +255,8 @@ class Pages(NamedTuple):
     commits: Any
     uncommitted: Any
     fetched: Any
+    unseen: Any
+    waited: Any
     refresh_times: KeptTimes
 
 
