@@ -21,9 +21,10 @@ _LEAST_MEMORY = 800_000_000
 _MEMORY_OF_A_CORE = 100_000_000
 """Bytes of addresses that short commands were seen to need, and those for each thread of BLAS."""
 
-_SELDOM = 100_000
-"""Objects made before garbage is looked for. Loading makes none: to look for it among several
-hundred thousand objects, as often as Python does by default, took a tenth of a short command."""
+_SELDOM = 300_000
+"""Objects made before garbage is looked for, more than a short command makes. Loading leaves no
+garbage: to look for it among several hundred thousand objects, as often as Python does by default,
+took a tenth of a short command, and once still takes 50 ms."""
 
 _SOON = 0.05
 """Seconds after which an interrupt that was swallowed comes again."""
