@@ -7,9 +7,10 @@ import gc
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
     from sys import UnraisableHookArgs
 
 __all__ = ["main"]
@@ -42,6 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
     _require_memory()
     if arguments is None:
         gc.set_threshold(_SELDOM)
+        sys.meta_path.insert(0, _FortranLater)
     if {"fit", "schedule"}.intersection(sys.argv[1:] if arguments is None else arguments):
         # Their products are of small blocks, on which the threads of BLAS would only spin.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -51,6 +53,26 @@ def main(arguments: list[str] | None = None) -> None:
         print("crawlsim: interrupted; nothing was written", file=sys.stderr)
         sys.exit(_INTERRUPTED)
     start(arguments)
+
+
+class _FortranLater:
+    """Finds numpy's compiler of Fortran, of which nothing runs before it is used.
+
+    `scipy.special` lists all that numpy has, and so loads it: 60 ms of each command.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Any, _target: Any = None) -> ModuleSpec | None:
+        """The specification of that package, and of no other."""
+        if name != "numpy.f2py":
+            return None
+        from importlib.machinery import PathFinder
+        from importlib.util import LazyLoader
+
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
 
 
 def _require_memory() -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from systems import SIMULATED_ONLY, queue
 
@@ -25,7 +26,7 @@ import sim.replicate
 from analytic import Prediction
 from analytic.index.bibliography import ORIGINS, REFERENCES
 from analytic.index.names import called, citation_of
-from crawlsim.cli import _again, keep_interrupts
+from crawlsim.cli import _again, _FortranLater, keep_interrupts, main
 from crawlsim.cli.output import _ends_of_settings, prediction_table
 from papers.rows import TITLES
 from scenarios import dumps, library_names, load
@@ -555,6 +556,27 @@ def test_an_interrupt_while_the_program_is_loaded(module: str) -> None:
     done = subprocess.run(program, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr.strip() == "crawlsim: interrupted; nothing was written"
+
+
+def test_a_command_loads_no_compiler_of_fortran(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("numpy", "numpy.f2py.crackfortran", "scipy.special"):
+        assert _FortranLater.find_spec(name, np.__path__) is None
+    finders = list(sys.meta_path)
+    monkeypatch.setattr(sys, "meta_path", finders)
+    monkeypatch.setattr("crawlsim.cli.program.start", lambda _: None)
+    monkeypatch.setattr("gc.set_threshold", lambda _: None)
+    main(["run"])
+    assert _FortranLater not in finders
+    main()
+    assert finders[0] is _FortranLater
+    code = (
+        "import sys; from crawlsim.cli import _FortranLater as later; "
+        "sys.meta_path.insert(0, later); import scipy.special, numpy; "
+        "print('numpy.f2py.crackfortran' in sys.modules); print(numpy.f2py.get_include()); "
+        "print('numpy.f2py.crackfortran' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[::2] == ["False", "True"]
 
 
 def test_the_package_knows_what_it_offers() -> None:
