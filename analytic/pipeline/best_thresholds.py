@@ -344,7 +344,9 @@ class BirthDeath(NamedTuple):
         from analytic.pipeline.kernels import birth_death_costs  # numba takes its time
 
         deliveries = self.access * np.asarray(policies, dtype=float)
-        return np.asarray(birth_death_costs(deliveries, *self[1:-1])) + self.standing
+        # In one order of memory each: the kernel would be compiled anew for others.
+        given = [np.ascontiguousarray(each) for each in (deliveries, *self[2:-1])]
+        return np.asarray(birth_death_costs(given[0], self.service, *given[1:])) + self.standing
 
 
 def is_birth_death(scenario: Scenario) -> bool:
