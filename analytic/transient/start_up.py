@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analytic.index.accesses import time_per_access
-from analytic.index.conditions import fleet_of, service_law
+from analytic.index.conditions import fleet_of, independent_services, service_law
 from analytic.index.formula import Prediction, dependent, is_covered
 from analytic.index.page_conditions import resolved_frequencies
 from analytic.index.page_rows import page_rows
@@ -302,6 +302,8 @@ def _servers_in_step(scenario: Scenario) -> Iterator[WarmUpNeed]:
     queue = scenario.model.queue
     if queue is None or queue.servers == 1 or scenario.robots is None:
         return
+    if independent_services(scenario) is not None:
+        return  # by the order of the pages they may stay in step, or never be
     service = service_law(scenario)
     if phase_count(service) is not None:
         return  # the phases are in the chain

@@ -29,7 +29,12 @@ from analytic.machinery.transforms import survival
 from analytic.transient.queue import QueueOverTime
 from analytic.transient.queue_start import _squared_variation, idle_starts, rates_at_levels
 from analytic.transient.recovery import settling_time
-from analytic.transient.start_up import IN_STEP, StartShifts, remembered_starts
+from analytic.transient.start_up import (
+    IN_STEP,
+    StartShifts,
+    _warm_up_needs,
+    remembered_starts,
+)
 from scenarios import Scenario, dumps, library_names, load, scenario_from
 from scenarios.accessing.golden_ratio import GoldenRatio
 from scenarios.deliveries import as_modes, joint_size
@@ -526,3 +531,31 @@ def test_it_matters_that_they_stay_in_step() -> None:
     assert times[0] < 0.95 * times[1]
     served = Prediction("sojourn_time", "served", times[1], "exact", "mine")
     assert StartShifts(constant).of(served, times[0]) == np.inf
+
+
+def test_services_by_the_order_of_the_pages_are_not_said_to_fall_out_of_step() -> None:
+    """Pages in a fixed order may keep two indexers in step for good, or never have them in it."""
+    tables = {
+        "name": "by-size",
+        "pages": {"change_rates": [0.1, 0.1], "sizes": [2.0, 2.4]},
+        "robots": {
+            "available": 1,
+            "deliveries": {"modes": [{"poisson": {"rate": 20.0}}]},
+            "accessing": {"policy": "cyclic", "template": [0, 1]},
+        },
+        "buffer": {
+            "waiting_places": 4,
+            "servers": 2,
+            "service": {"page-size": {"time_per_unit": 0.3}},
+        },
+        "run": {"horizon": 1e4},
+    }
+    ordered = scenario_from(tables)
+    drawn = ordered.with_("robots.accessing", {"policy": "randomized", "frequencies": "uniform"})
+    name = "the time until the indexers have fallen out of step"
+    assert name in [each.name for each in _warm_up_needs(drawn)]
+    known = [each.name for each in _warm_up_needs(ordered)]
+    assert not {name, IN_STEP} & set(known)
+    assert 0 < suggested_warmup(ordered)[0] < 1e4
+    results = sim.run(ordered, engine="simpy", replications=2)
+    assert results.find("loss_probability").estimate > 0.5
