@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
     _require_memory()
     if arguments is None:
         gc.set_threshold(_SELDOM)
-        sys.meta_path.insert(0, _FortranLater)
+        sys.meta_path.insert(0, _LazyF2py)
     if {"fit", "schedule"}.intersection(sys.argv[1:] if arguments is None else arguments):
         # Their products are of small blocks, on which the threads of BLAS would only spin.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -55,10 +55,10 @@ def main(arguments: list[str] | None = None) -> None:
     start(arguments)
 
 
-class _FortranLater:
-    """Finds numpy's compiler of Fortran, of which nothing runs before it is used.
+class _LazyF2py:
+    """Puts off numpy's wrapper generator for Fortran until something uses it.
 
-    `scipy.special` lists all that numpy has, and so loads it: 60 ms of each command.
+    `scipy.special` goes through all that numpy has, and so would load it: 60 ms of each command.
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ import sim.replicate
 from analytic import Prediction
 from analytic.index.bibliography import ORIGINS, REFERENCES
 from analytic.index.names import called, citation_of
-from crawlsim.cli import _again, _FortranLater, keep_interrupts, main
+from crawlsim.cli import _again, _LazyF2py, keep_interrupts, main
 from crawlsim.cli.output import _ends_of_settings, prediction_table
 from papers.rows import TITLES
 from scenarios import dumps, library_names, load
@@ -558,19 +558,19 @@ def test_an_interrupt_while_the_program_is_loaded(module: str) -> None:
     assert done.stderr.strip() == "crawlsim: interrupted; nothing was written"
 
 
-def test_a_command_loads_no_compiler_of_fortran(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_does_not_load_f2py(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("numpy", "numpy.f2py.crackfortran", "scipy.special"):
-        assert _FortranLater.find_spec(name, np.__path__) is None
+        assert _LazyF2py.find_spec(name, np.__path__) is None
     finders = list(sys.meta_path)
     monkeypatch.setattr(sys, "meta_path", finders)
     monkeypatch.setattr("crawlsim.cli.program.start", lambda _: None)
     monkeypatch.setattr("gc.set_threshold", lambda _: None)
     main(["run"])
-    assert _FortranLater not in finders
+    assert _LazyF2py not in finders
     main()
-    assert finders[0] is _FortranLater
+    assert finders[0] is _LazyF2py
     code = (
-        "import sys; from crawlsim.cli import _FortranLater as later; "
+        "import sys; from crawlsim.cli import _LazyF2py as later; "
         "sys.meta_path.insert(0, later); import scipy.special, numpy; "
         "print('numpy.f2py.crackfortran' in sys.modules); print(numpy.f2py.get_include()); "
         "print('numpy.f2py.crackfortran' in sys.modules)"

@@ -65,8 +65,6 @@ LONG_TO_OPTIMISE = {
     *(("news-before-documents", "levels"), ("optimal-switching-by-phase", "levels")),
     *(("pipeline-fetch-when-short", "threshold"), ("pipeline-fetch-when-short", "switching")),
     *(("pipeline-page-change", "frequencies"), ("several-indexers", "levels")),
-    *(("several-indexers", "threshold"), ("talim-optimal-switching", "threshold")),
-    *(("talim-optimal-switching", "levels"), ("talim-optimal-switching", "free")),
     *(("shops-at-dawn", "probes"), ("talim-static-k5", "threshold")),
     *(("talim-static-k5", "levels"), ("talim-static-k5", "free"), ("talim-switching", "levels")),
 }

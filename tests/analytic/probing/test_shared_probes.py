@@ -82,6 +82,20 @@ def least_by_hand(scenario: Scenario, aparts: list[int], counts: Sequence[int] =
     return min(fitting, default=math.inf)
 
 
+def found_and_least(
+    limited: Scenario, aparts: list[int], by_split: bool
+) -> tuple[Scenario | None, float]:
+    """What is found, and the least cost of all choices; None where no times keep the limit."""
+    counts = natural_split(limited, "equal") if by_split else ()
+    least = least_by_hand(limited, aparts, counts)
+    asked = limited.with_("probing.split", "equal") if by_split else limited
+    if least == math.inf:
+        with pytest.raises((ScenarioError, NoOptimumError), match="no times keep the limit"):
+            resolve(asked)
+        return None, least
+    return resolve(asked), least
+
+
 def most_at_once(paths: Sequence[Sequence[Any]]) -> int:
     """Probes at one time before the end."""
     return max(Counter(time for path in paths for time in path[:-1]).values(), default=0)
@@ -129,15 +143,9 @@ def test_nothing_with_so_many_at_one_time_is_better(
     if probing.probes - len(aparts) > at_once * (SLOTS - 1):
         return
     limited = scenario.with_("probing.at_once", at_once)
-    counts = natural_split(limited, "equal") if by_split else ()
-    least = least_by_hand(limited, aparts, counts)
-    if by_split:
-        limited = limited.with_("probing.split", "equal")
-    if least == math.inf:
-        with pytest.raises((ScenarioError, NoOptimumError), match="no times keep the limit"):
-            resolve(limited)
+    found, least = found_and_least(limited, aparts, by_split)
+    if found is None:
         return
-    found = resolve(limited)
     assert found.probing is not None
     assert isinstance(found.probing.policy, Times)
     assert most_at_once(found.probing.policy.of_each) <= at_once
@@ -229,15 +237,9 @@ def test_links_are_chosen_where_no_choice_of_paths_is_known(
     monkeypatch.setattr(at_once, "moved_apart", lambda *_: None)
     monkeypatch.setattr(at_once._Search, "_choose_among_columns", lambda _: None)
     limited, aparts = apart_by_one(name)
-    counts = natural_split(limited, "equal") if by_split else ()
-    least = least_by_hand(limited, aparts, counts)
-    if by_split:
-        limited = limited.with_("probing.split", "equal")
-    if least == math.inf:
-        with pytest.raises((ScenarioError, NoOptimumError), match="no times keep the limit"):
-            resolve(limited)
+    found, least = found_and_least(limited, aparts, by_split)
+    if found is None:
         return
-    found = resolve(limited)
     assert sum(expected_costs(found)) == pytest.approx(least, rel=1e-12)
 
 
