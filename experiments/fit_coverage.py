@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from crawlsim.fitting import Options, Trace, fit
 from crawlsim.logs.fit.batches import batches_of
-from crawlsim.logs.fit.crawl_logs import equal_gap_interval, likely_rates
+from crawlsim.logs.fit.crawl_logs import equal_gap_interval, likely_intervals, likely_rates
 from crawlsim.logs.fit.deliveries import batch_parameters, gap_parameters
 from crawlsim.logs.fit.hyper_erlang import maximum_likelihood, sample_of
 from crawlsim.logs.fit.intervals import Parameter
@@ -224,15 +224,17 @@ def of_crawl_logs(rng: Rng, traces: int) -> Iterator[Row]:
                                      rng.random(gaps.shape) < -np.expm1(-gaps)])  # fmt: skip
                 time = np.hstack([np.zeros((traces, 1)), np.cumsum(gaps, axis=1)])
                 page = np.repeat(np.arange(traces, dtype=np.int32), size + 1)
-                found = likely_rates(gaps_of(page, time.ravel(), changed.ravel(), traces))
+                log = gaps_of(page, time.ravel(), changed.ravel(), traces)
+                found = likely_rates(log)
+                low, high, _ = likely_intervals(log, found)
                 case = f"{kind} gaps, rate × gap {mean:g}"
-                yield Row("change_rate", case, size, 1.0, covered(found.low, found.high, 1.0))
+                yield Row("change_rate", case, size, 1.0, covered(low, high, 1.0))
                 if kind == "equal":
                     ends = equal_gap_interval(found.changes, found.crawls, mean)
                     yield Row("bias_reduced_rate", case, size, 1.0, covered(*ends, 1.0))
                 for name, some in (("never", found.never), ("always", found.always)):
                     if 0.1 < some.mean() < 0.9:
-                        share = covered(found.low[some], found.high[some], 1.0)
+                        share = covered(low[some], high[some], 1.0)
                         what = f"change_rate of pages that {name} changed"
                         yield Row(what, case, size, float(some.mean()), share)
 

@@ -47,18 +47,17 @@ _MOST_UNFOLDED = 50
 
 def plot_change_rates(fit: Fit, ax: Axes | None = None) -> Axes:
     """Change rates in descending order with their 95 % intervals."""
-    rates = fit.details.rates if isinstance(fit.details, PageChanges) else fit.details
+    found = [each for each in fit.parameters if each.name == "change_rate"]
+    rates, lower, upper = np.array([(each.estimate, each.low, each.high) for each in found]).T
     ax = panel(ax, "pages, the fastest first", f"changes per {plain(fit.trace.time_unit)}", _HEIGHT)
-    place = places_of_many(len(rates.rates)) + 1
-    order = np.argsort(-but_for_rounding(rates.rates), kind="stable")[place - 1]
-    floor = np.min(rates.rates[rates.rates > 0], initial=1.0) / 10
-    low = np.maximum(rates.low[order], floor)
-    high = rates.high[order]
-    high = np.where(np.isfinite(high), high, 10 * rates.rates.max())
+    place = places_of_many(len(rates)) + 1
+    order = np.argsort(-but_for_rounding(rates), kind="stable")[place - 1]
+    low = np.maximum(lower[order], rates.min() / 10)
+    high = upper[order]
+    high = np.where(np.isfinite(high), high, 10 * rates.max())
     ax.vlines(place, low, high, color=SIMULATED, lw=0.7, alpha=0.35, label="95 % interval")
-    few = len(rates.rates) <= _FEW
-    shown = np.maximum(rates.rates[order], floor)
-    ax.plot(place, shown, "o" if few else "-", color=THEORY, ms=4, lw=1.2, label="rate")
+    few = len(rates) <= _FEW
+    ax.plot(place, rates[order], "o" if few else "-", color=THEORY, ms=4, lw=1.2, label="rate")
     logarithmic(ax, *("y" if few else "xy"))
     if few:
         ax.set_xlim(0.5, len(order) + 0.5)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,12 +57,6 @@ class CrawlRates:
     rates : ndarray
         Maximum likelihood; of a page that never changed half a change in the time that it was
         watched, of one that always had, with one more gap of its mean length without a change.
-    standard_errors : ndarray
-        From the expected Fisher information ``sum t^2 / (e^(mu t) - 1)`` at the rate.
-    low, high : ndarray
-        95 % intervals: `equal_gap_interval` where gaps are equal, else the likelihood ratio. `low`
-        is 0 for a page that never changed, `high` infinite for one that always did; at the other
-        end what was seen has the probability 0.05, as by the mid-P.
     bias_reduced, bias_reduced_low, bias_reduced_high : ndarray
         Cho and Garcia-Molina's, as if all gaps had their mean length; 95 % intervals.
     naive : ndarray
@@ -74,9 +69,6 @@ class CrawlRates:
     crawls: NDArray[np.int64]
     changes: NDArray[np.int64]
     rates: Array
-    standard_errors: Array
-    low: Array
-    high: Array
     bias_reduced: Array
     bias_reduced_low: Array
     bias_reduced_high: Array
@@ -92,6 +84,24 @@ class CrawlRates:
     def always(self) -> NDArray[np.bool_]:
         """Pages that had changed at every crawl."""
         return np.equal(self.changes, self.crawls)
+
+
+class Likely(NamedTuple):
+    """How far from the most likely rates the true ones may be.
+
+    Attributes
+    ----------
+    low, high : ndarray
+        95 % intervals: `equal_gap_interval` where gaps are equal, else the likelihood ratio. `low`
+        is 0 for a page that never changed, `high` infinite for one that always did; at the other
+        end what was seen has the probability 0.05, as by the mid-P.
+    standard_errors : ndarray
+        From the expected Fisher information ``sum t^2 / (e^(mu t) - 1)`` at the rate.
+    """
+
+    low: Array
+    high: Array
+    standard_errors: Array
 
 
 def cho_garcia_molina(changes: ArrayLike, crawls: ArrayLike, gap: ArrayLike) -> Array:
@@ -167,23 +177,35 @@ def likely_rates(gaps: Gaps) -> CrawlRates:
     spread = log.sums((log.length - mean_gap[log.page]) ** 2) / number
     equal = np.sqrt(spread) <= _EQUAL * mean_gap
     exact = equal_gap_interval(changes, number, mean_gap)
-    likely = _likelihood_interval(log, number, changes, rates)
-    low, high = (np.where(equal, *ends) for ends in zip(exact, likely, strict=True))
-    information = log.sums(_over_expm1(rates[log.page] * log.length) * log.length**2)
     return CrawlRates(
         index=index,
         crawls=number,
         changes=changes,
         rates=rates,
-        standard_errors=1.0 / np.sqrt(information),
-        low=low,
-        high=high,
         bias_reduced=cho_garcia_molina(changes, number, mean_gap),
         bias_reduced_low=exact[0],
         bias_reduced_high=exact[1],
         naive=changes / total,
         equal_gaps=equal,
     )
+
+
+def likely_intervals(gaps: Gaps, found: CrawlRates) -> Likely:
+    """The intervals of most likely rates, from the gaps that they come from.
+
+    Parameters
+    ----------
+    gaps : Gaps
+    found : CrawlRates
+        `likely_rates` of these gaps.
+    """
+    log = gaps.of(found.index)
+    mean_gap = log.sums(log.length) / found.crawls
+    exact = equal_gap_interval(found.changes, found.crawls, mean_gap)
+    likely = _likelihood_interval(log, found)
+    low, high = (np.where(found.equal_gaps, *ends) for ends in zip(exact, likely, strict=True))
+    information = log.sums(_over_expm1(found.rates[log.page] * log.length) * log.length**2)
+    return Likely(low, high, 1.0 / np.sqrt(information))
 
 
 def _over_expm1(x: Array) -> Array:
@@ -215,47 +237,51 @@ def _root(log: Gaps, changes: NDArray[np.int64]) -> Array:
     return rates
 
 
-def _likelihood(log: Gaps, rates: Array) -> tuple[Array, Array]:
-    """Log-likelihood of each page, and its derivative by the logarithm of the rate."""
-    x = rates[log.page] * log.length
-    inverse = _over_expm1(x)
-    with np.errstate(divide="ignore"):
-        change = np.log(-np.expm1(-x))
-    value = np.where(log.changed, change, -x)
-    slope = np.where(log.changed, x * inverse, -x)
-    return log.sums(value), log.sums(slope)
+class _Likelihood:
+    """The log-likelihood of each page, of which only gaps with a change need an exponential."""
+
+    def __init__(self, log: Gaps) -> None:
+        self._seen = log.rows(log.changed)
+        self._unchanged = log.sums(np.where(log.changed, 0.0, log.length))
+
+    def at(self, rates: Array) -> tuple[Array, Array]:
+        """Its value, and its derivative by the logarithm of the rate."""
+        x = rates[self._seen.page] * self._seen.length
+        with np.errstate(divide="ignore"):
+            change = np.log(-np.expm1(-x))
+        still = rates * self._unchanged
+        return self._seen.sums(change) - still, self._seen.sums(x * _over_expm1(x)) - still
+
+    def crossing(self, rates: Array, goal: Array) -> Array:
+        """Rates at which it has a value, from a start on the wanted side of the maximum.
+
+        It is concave in the logarithm of the rate, so Newton's method converges from one side.
+        """
+        logs = np.log(rates)
+        for _ in range(_MOST_STEPS):
+            value, slope = self.at(np.exp(logs))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                step = np.clip(np.nan_to_num((goal - value) / slope), -2.0, 2.0)
+            logs = logs + step
+            if (np.abs(step) < 1e-9).all():
+                break
+        return np.exp(logs)
 
 
-def _likelihood_interval(
-    log: Gaps, number: NDArray[np.int64], changes: NDArray[np.int64], rates: Array
-) -> tuple[Array, Array]:
+def _likelihood_interval(log: Gaps, found: CrawlRates) -> tuple[Array, Array]:
     """Where twice the log-likelihood is 3.84 below its maximum.
 
     Pages that never or always changed have none, and there the other end is where that has the
     probability 0.05: 3.00 over the time watched, for a page that never changed.
-    It is concave in the logarithm of the rate, so Newton's method converges from one side.
     """
-    never = changes == 0
-    always = changes == number
-    top = _likelihood(log, rates)[0]
-    goal = np.where(never | always, np.log(_ALIKE), top - CHI_SQUARE_95 / 2)
-    width = np.minimum(1.96 / np.sqrt(np.maximum(changes, 1)), 2.0)
-    low = _crossing(log, rates * np.exp(-width), goal)
-    high = _crossing(log, rates * np.exp(width), goal)
-    return np.where(never, 0.0, low), np.where(always, np.inf, high)
-
-
-def _crossing(log: Gaps, rates: Array, goal: Array) -> Array:
-    """Rates with a given log-likelihood, from a start on the wanted side of the maximum."""
-    logs = np.log(rates)
-    for _ in range(_MOST_STEPS):
-        value, slope = _likelihood(log, np.exp(logs))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = np.clip(np.nan_to_num((goal - value) / slope), -2.0, 2.0)
-        logs = logs + step
-        if (np.abs(step) < 1e-9).all():
-            break
-    return np.exp(logs)
+    likelihood = _Likelihood(log)
+    top = likelihood.at(found.rates)[0]
+    one_sided = found.never | found.always
+    goal = np.where(one_sided, np.log(_ALIKE), top - CHI_SQUARE_95 / 2)
+    width = np.minimum(1.96 / np.sqrt(np.maximum(found.changes, 1)), 2.0)
+    low = likelihood.crossing(found.rates * np.exp(-width), goal)
+    high = likelihood.crossing(found.rates * np.exp(width), goal)
+    return np.where(found.never, 0.0, low), np.where(found.always, np.inf, high)
 
 
 def fit_crawls(trace: Trace, options: Options) -> Fit:
@@ -272,15 +298,18 @@ def fit_crawls(trace: Trace, options: Options) -> Fit:
         gaps = gaps.in_units(UNITS[trace.time_unit])
     shared = options.rates != "likelihood"
     kept, brief = _watched_long(gaps, 0.0 if shared else None, options.shortest)
-    rates = likely_rates(gaps.of(kept))
+    watched = gaps.of(kept)
+    rates = likely_rates(watched)
     index = kept[rates.index]
-    rates = replace(rates, index=index)
     names = names_of(trace, index)
-    found: tuple[Array, ...] = (rates.rates, rates.low, rates.high, rates.standard_errors)
+    found: tuple[Array, ...]
     notes = _notes(rates, trace.repeated, len(trace.pages), brief)
     if shared:
         found = _with_shared_prior(gaps.of(index), names, UNITS.get(trace.time_unit, 1.0))
         notes = [_OF_A_PRIOR, *notes]
+    else:
+        found = (rates.rates, *likely_intervals(watched, rates))
+    rates = replace(rates, index=index)
     reduced = (rates.bias_reduced, rates.bias_reduced_low, rates.bias_reduced_high)
     doubt = doubt_of(trace.log, gaps)
     if doubt.reason:

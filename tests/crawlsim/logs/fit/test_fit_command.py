@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from matplotlib.figure import Figure
 
 from crawlsim.fitting import Options, fit, fitted_scenario, read_trace
 from crawlsim.logs.fit.poisson_tests import dispersion
-from crawlsim.report.fit_report import figures_of
+from crawlsim.report.fit_report import figures_of, plot_change_rates
 from scenarios import Scenario, ScenarioError, dumps, load
 
 MONDAY = np.datetime64("2026-01-05")
@@ -379,6 +380,31 @@ def test_few_pages_are_points_and_many_a_line(
     axes = drawn(crawls_of(pages, tmp_path))
     (rates,) = axes["plot_change_rates"].lines
     assert (rates.get_marker(), rates.get_linestyle()) == (marker, line)
+
+
+@pytest.mark.parametrize(
+    ("options", "always"),
+    [({}, False), ({"rates": "likelihood"}, False), ({}, True)],
+    ids=["under the prior", "most likely", "in doubt"],
+)
+def test_the_picture_of_rates_shows_those_of_the_table(
+    options: dict[str, str], always: bool, tmp_path: Path
+) -> None:
+    """From a tenth of the lowest rate to ten times the highest where a log is in doubt."""
+    path = Path(crawls_of(12, tmp_path))
+    if always:
+        path.write_text(re.sub(r",0$", ",1", path.read_text(), flags=re.MULTILINE))
+    found = fit(read_trace(str(path), time_unit="day"), Options(**options))
+    rows = [each for each in found.parameters if each.name == "change_rate"]
+    rows.sort(key=lambda row: -row.estimate)
+    rates = [row.estimate for row in rows]
+    floor, ceiling = min(rates) / 10, 10 * max(rates)
+    ends = [(max(row.low, floor), min(row.high, ceiling)) for row in rows]
+    assert all(row.low == 0.0 and row.high == np.inf for row in rows) == always
+    ax = plot_change_rates(found)
+    assert ax.lines[0].get_ydata().tolist() == pytest.approx(rates)
+    drawn_ends = [tuple(path.vertices[:, 1]) for path in ax.collections[0].get_paths()]
+    np.testing.assert_allclose(drawn_ends, ends)
 
 
 def crawls_of(pages: int, folder: Path) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from crawlsim.logs.fit.batches import batches_of
-from crawlsim.logs.fit.crawl_logs import equal_gap_interval, likely_rates
+from crawlsim.logs.fit.crawl_logs import equal_gap_interval, likely_intervals, likely_rates
 from crawlsim.logs.fit.deliveries import batch_parameters, gap_parameters
 from crawlsim.logs.fit.hyper_erlang import maximum_likelihood, sample_of
 from crawlsim.logs.fit.intervals import Parameter
@@ -90,17 +90,21 @@ def crawl_log(rng: np.random.Generator, gaps: Array) -> tuple[Any, ...]:
 
 def test_crawls_with_irregular_gaps() -> None:
     rng = np.random.default_rng(3)
-    found = likely_rates(gaps_of(*crawl_log(rng, rng.exponential(1.0, (TRACES, 60)))))
-    assert 0.93 <= covered(found.low, found.high, 1.0) <= 0.97
-    error = found.rates.std() / found.standard_errors.mean()
+    log = gaps_of(*crawl_log(rng, rng.exponential(1.0, (TRACES, 60))))
+    found = likely_rates(log)
+    likely = likely_intervals(log, found)
+    assert 0.93 <= covered(likely.low, likely.high, 1.0) <= 0.97
+    error = found.rates.std() / likely.standard_errors.mean()
     assert error == pytest.approx(1.0, abs=0.1)
 
 
 def test_crawls_with_regular_gaps() -> None:
     rng = np.random.default_rng(4)
-    found = likely_rates(gaps_of(*crawl_log(rng, np.full((TRACES, 51), 0.7))))
+    log = gaps_of(*crawl_log(rng, np.full((TRACES, 51), 0.7)))
+    found = likely_rates(log)
     assert found.equal_gaps.all()
-    assert 0.93 <= covered(found.low, found.high, 1.0) <= 0.97
+    likely = likely_intervals(log, found)
+    assert 0.93 <= covered(likely.low, likely.high, 1.0) <= 0.97
     low, high = equal_gap_interval(found.changes, found.crawls, 0.7)
     assert 0.93 <= covered(low, high, 1.0) <= 0.97
 
@@ -172,9 +176,11 @@ def test_hyperexponential_times() -> None:
 def test_planted_errors_are_seen() -> None:
     """Intervals 20 % too short, and those of the naive estimate of a crawl log."""
     rng = np.random.default_rng(10)
-    found = likely_rates(gaps_of(*crawl_log(rng, rng.exponential(1.0, (TRACES, 60)))))
-    assert 0.93 <= covered(found.low, found.high, 1.0) <= 0.97
-    low, high = (found.rates * (end / found.rates) ** 0.8 for end in (found.low, found.high))
+    log = gaps_of(*crawl_log(rng, rng.exponential(1.0, (TRACES, 60))))
+    found = likely_rates(log)
+    likely = likely_intervals(log, found)
+    assert 0.93 <= covered(likely.low, likely.high, 1.0) <= 0.97
+    low, high = (found.rates * (end / found.rates) ** 0.8 for end in (likely.low, likely.high))
     assert covered(low, high, 1.0) < 0.92
     reach = 1.96 * np.sqrt(found.naive / found.crawls)
     assert covered(found.naive - reach, found.naive + reach, 1.0) < 0.1

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from crawlsim.logs.fit.crawl_logs import equal_gap_interval, likely_rates
+from crawlsim.logs.fit.crawl_logs import equal_gap_interval, likely_intervals, likely_rates
 from crawlsim.logs.fit.intervals import shares_by_mid_p
 from experiments.fit_coverage import gaps_of
 
@@ -30,9 +30,10 @@ def of_log(changes: Any, crawls: int, gap: float) -> tuple[Any, Any]:
     page = np.repeat(np.arange(pages, dtype=np.int32), crawls + 1)
     time = np.tile(gap * np.arange(crawls + 1.0), pages)
     changed[:, 0] = False
-    found = likely_rates(gaps_of(page, time, changed.ravel(), pages))
+    log = gaps_of(page, time, changed.ravel(), pages)
+    found = likely_rates(log)
     assert found.changes.tolist() == list(changes)
-    return found.low, found.high
+    return likely_intervals(log, found)[:2]
 
 
 def coverage(interval: Callable[..., Any], crawls: int) -> np.ndarray:
@@ -90,6 +91,7 @@ def test_irregular_gaps(rate: float) -> None:
     changed = np.hstack([np.zeros((4000, 1), bool), changed])
     time = np.hstack([np.zeros((4000, 1)), np.cumsum(gaps, axis=1)])
     page = np.repeat(np.arange(4000, dtype=np.int32), 51)
-    found = likely_rates(gaps_of(page, time.ravel(), changed.ravel(), 4000))
+    log = gaps_of(page, time.ravel(), changed.ravel(), 4000)
+    found = likely_intervals(log, likely_rates(log))
     share = ((found.low <= rate) & (rate <= found.high)).mean()
     assert 0.92 <= share <= 0.98

@@ -16,6 +16,7 @@ from crawlsim.fitting import Fit, Options, fit, fitted_scenario, read_trace
 from crawlsim.logs.fit.batches import batch_cut, batches_of
 from crawlsim.logs.fit.crawl_logs import (
     cho_garcia_molina,
+    likely_intervals,
     likely_rates,
 )
 from crawlsim.logs.fit.deliveries import fit_deliveries
@@ -286,7 +287,8 @@ def test_equal_gaps_have_the_closed_form() -> None:
     assert found.rates[0] == pytest.approx(-np.log(1 - 30 / 50) / 0.7, rel=1e-10)
     assert found.bias_reduced[0] == pytest.approx(cho_garcia_molina(30, 50, 0.7))
     share = 30 / 50  # delta method on -ln(1 - share) / gap
-    assert found.standard_errors[0] == pytest.approx(np.sqrt(share / (1 - share) / 50) / 0.7)
+    (error,) = likely_intervals(log, found).standard_errors
+    assert error == pytest.approx(np.sqrt(share / (1 - share) / 50) / 0.7)
 
 
 def test_irregular_gaps_meet_the_score_and_the_likelihood_ratio() -> None:
@@ -294,17 +296,18 @@ def test_irregular_gaps_meet_the_score_and_the_likelihood_ratio() -> None:
     gaps = rng.exponential(1.0, 40)
     changed = rng.random(40) < -np.expm1(-1.3 * gaps)
     time = np.append(0.0, np.cumsum(gaps))
-    found = likely_rates(gaps_of(np.zeros(41, np.int32), time, np.append(True, changed), 1))
-    (rate,) = found.rates
+    log = gaps_of(np.zeros(41, np.int32), time, np.append(True, changed), 1)
+    (rate,) = likely_rates(log).rates
+    likely = likely_intervals(log, likely_rates(log))
     seen = gaps[changed]
     assert (seen / np.expm1(rate * seen)).sum() == pytest.approx(gaps[~changed].sum(), rel=1e-9)
 
     def value(mu: float) -> float:
         return float(np.log(-np.expm1(-mu * seen)).sum() - mu * gaps[~changed].sum())
 
-    for end in (found.low[0], found.high[0]):
+    for end in (likely.low[0], likely.high[0]):
         assert 2 * (value(rate) - value(end)) == pytest.approx(3.8414588, rel=1e-6)
-    assert found.low[0] < rate < found.high[0]
+    assert likely.low[0] < rate < likely.high[0]
 
 
 def test_pages_that_never_or_always_changed() -> None:
@@ -312,19 +315,23 @@ def test_pages_that_never_or_always_changed() -> None:
     page = np.repeat(np.arange(3, dtype=np.int32), 6)
     time = np.tile(np.arange(6.0), 3)
     changed = np.array([[0] * 6, [1] * 6, [0, 1, 0, 0, 1, 0]], dtype=bool).ravel()
-    found = likely_rates(gaps_of(page, time, changed, 3))
+    log = gaps_of(page, time, changed, 3)
+    found = likely_rates(log)
     assert found.never.tolist() == [True, False, False]
     assert found.always.tolist() == [False, True, False]
     assert found.rates[:2] == pytest.approx([0.5 / 5, -np.log(1 - 5 / 6)])
-    assert (found.low[0], found.high[1]) == (0.0, np.inf)
-    assert np.exp(-5 * found.high[0]) == pytest.approx(0.05)
-    assert (-np.expm1(-found.low[1])) ** 5 == pytest.approx(0.05)
+    likely = likely_intervals(log, found)
+    assert (likely.low[0], likely.high[1]) == (0.0, np.inf)
+    assert np.exp(-5 * likely.high[0]) == pytest.approx(0.05)
+    assert (-np.expm1(-likely.low[1])) ** 5 == pytest.approx(0.05)
     uneven = time + 0.3 * (time == 2.0)
-    found = likely_rates(gaps_of(page, uneven, changed, 3))
+    log = gaps_of(page, uneven, changed, 3)
+    found = likely_rates(log)
     assert not found.equal_gaps.any()
-    assert np.exp(-5 * found.high[0]) == pytest.approx(0.05)
+    likely = likely_intervals(log, found)
+    assert np.exp(-5 * likely.high[0]) == pytest.approx(0.05)
     gaps = np.array([1.0, 1.3, 0.7, 1.0, 1.0])
-    assert np.prod(-np.expm1(-found.low[1] * gaps)) == pytest.approx(0.05)
+    assert np.prod(-np.expm1(-likely.low[1] * gaps)) == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize("gaps", [1, 2, 200])
@@ -338,10 +345,12 @@ def test_a_page_that_is_never_seen_to_change_is_below_one_with_a_change(
     changed = np.zeros(len(time), dtype=bool)
     changed[-1] = True
     page = np.repeat(np.arange(2, dtype=np.int32), gaps + 1)
-    found = likely_rates(gaps_of(page, time, changed, 2))
+    log = gaps_of(page, time, changed, 2)
+    found = likely_rates(log)
     assert found.rates[0] == pytest.approx(0.5 / lengths.sum())
     assert found.rates[0] < 0.75 * found.rates[1]
-    assert 0.0 == found.low[0] < found.rates[0] < found.high[0]
+    likely = likely_intervals(log, found)
+    assert 0.0 == likely.low[0] < found.rates[0] < likely.high[0]
 
 
 def test_two_rows_at_one_time_are_one_crawl() -> None:

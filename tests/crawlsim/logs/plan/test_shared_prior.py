@@ -50,7 +50,29 @@ def test_the_likelihood_is_that_of_censored_poisson_changes() -> None:
         own = gaps.page == page
         seen = np.outer(grid, gaps.length[own])
         each = np.where(gaps.changed[own], np.log(-np.expm1(-seen)), -seen)
-        np.testing.assert_allclose(logs[page], each.sum(axis=1), rtol=1e-12)
+        np.testing.assert_allclose(np.exp(logs[page] - each.sum(axis=1)), 1.0, rtol=1e-12)
+
+
+def test_the_likelihood_of_gaps_from_a_second_to_a_century() -> None:
+    """Each gap is off by less than 1e-12 in the logarithm, whatever else a page has."""
+    lengths = np.geomspace(1.0, 100 * YEAR, 151)
+    grid = 1e-12 * np.exp(0.2 * np.arange(140))
+    for first, changed in ((0, np.ones(151, bool)), (7, np.arange(151) % 3 == 1)):
+        page = first + np.arange(151) // 2
+        gaps = replace(
+            gaps_in(np.ones(3), 2),
+            page=page.astype(np.int32),
+            start=np.zeros(151),
+            length=lengths,
+            changed=changed,
+        )
+        (logs,) = log_likelihoods(gaps, slice(first, first + 77), grid, [-np.inf])
+        seen = np.outer(lengths, grid)
+        each = np.where(changed[:, None], np.log(-np.expm1(-seen)), -seen)
+        wanted = np.zeros((77, 140))
+        np.add.at(wanted, page - first, each)
+        sizes = np.maximum(1.0, np.abs(wanted))
+        assert (np.abs(logs - wanted) / sizes).max() < 1e-12
 
 
 def test_pages_with_the_same_evidence_have_the_same_rate() -> None:
