@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
-from scipy import stats
+from scipy import special
 
 from analytic.machinery.arrival_process import delivery_modes, gap_map, gap_order, joint_order
 from analytic.machinery.phase_type import exponential_rate
@@ -148,7 +148,7 @@ def program_text(scenario: Scenario, to: str) -> str:
         order=target.orders[queue.discipline.order],
         run=scenario.run,
         replications=runs,
-        student=round(float(stats.t.ppf(0.975, runs - 1)), 4),
+        student=round(float(special.stdtrit(runs - 1, 0.975)), 4),
         **written(target, scenario, active),
     )
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse, special, stats
+from scipy import sparse, special
 
 from crawlsim.logs.read.gaps import Gaps
 from scenarios.arrays import Array
@@ -785,6 +785,6 @@ def sharpened(
     low = rough.low.copy()
     high = rough.high.copy()
     means[sharp] = rates
-    low[sharp] = stats.gamma.ppf(0.025, shapes, scale=rates / shapes)
-    high[sharp] = stats.gamma.ppf(0.975, shapes, scale=rates / shapes)
+    low[sharp] = special.gammaincinv(shapes, 0.025) * (rates / shapes)
+    high[sharp] = special.gammaincinv(shapes, 0.975) * (rates / shapes)
     return Estimates(means, low, high)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from crawlsim.logs.fit.clocks import further_events
 from crawlsim.logs.read.gaps import YEAR, Gaps
@@ -302,7 +302,7 @@ def verdict_of(windows: Sequence[Window]) -> Verdict:
         return "unknown"
     mean = float(paid.mean())
     error = float(paid.std(ddof=1) / np.sqrt(len(paid)))
-    half = float(stats.t.ppf((1 + _CONFIDENCE) / 2, len(paid) - 1)) * error
+    half = float(special.stdtrit(len(paid) - 1, (1 + _CONFIDENCE) / 2)) * error
     if mean + half < 0:
         return "does not pay"
     surely = mean - half > 0 and mean > 0.03

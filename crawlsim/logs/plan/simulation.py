@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 import sim
 from crawlsim.logs.plan.planning import stale_share, stale_shares
@@ -116,7 +116,7 @@ def simulated_plan(schedule: Schedule, seed: int = 1) -> SimulatedPlan:
         simulated.append(estimate.estimate)
     off = np.array(simulated) - np.array(expected)
     error = float(off.std(ddof=1) / np.sqrt(_DRAWS))
-    half = float(stats.t.ppf((1 + _CONFIDENCE) / 2, _DRAWS - 1)) * error
+    half = float(special.stdtrit(_DRAWS - 1, (1 + _CONFIDENCE) / 2)) * error
     mean = float(np.mean(simulated))
     promised = schedule.expected["plan"]
     of_all = stale_shares(schedule.forecast, 1 / schedule.intervals, schedule.importance).mean()
