@@ -331,10 +331,28 @@ plainly = pytest.mark.skipif(
 )
 
 
+SPEEDS = [
+    {"at": 8.0, "until": 30.0, "robot_speed": 0.7, "change_factor": 1.5},
+    {"at": 30.0, "until": 41.0, "robot_speed": 1.6},
+    {"at": 33.0, "until": 37.0, "change_factor": 0.0},
+    {"at": 44.0, "until": 47.0, "robot_speed": 0.0},
+]
+INTERVENTIONS = {
+    "speeds": SPEEDS,
+    "switched-off": [{"at": 10.0, "until": 25.0, "robots": 0}],
+    "both": [*SPEEDS, {"at": 28.0, "until": 45.5, "robots": 0}],
+}
+RUNS: dict[str, dict[str, Any]] = {
+    "alone": {},
+    "observed": {"run.observe": 13.0},
+    "changing": {"interventions": [*SPEEDS, {"at": 12.0, "until": 50.0, "service_speed": 1.3}]},
+}
+
+
 @plainly
 @pytest.mark.as_python
 @pytest.mark.parametrize("changes", PIPELINES.values(), ids=PIPELINES)
-@pytest.mark.parametrize("run", [{}, {"run.observe": 13.0}], ids=["alone", "observed"])
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_every_kind_of_pipeline_for_a_while(changes: dict[str, Any], run: dict[str, Any]) -> None:
     short = {"run.horizon": 60.0, "run.warmup": 5.0, **run}
     assert_same_path(scenario_from(PIPELINE).with_(changes | short))
@@ -346,6 +364,17 @@ def test_every_kind_of_pipeline_for_a_while(changes: dict[str, Any], run: dict[s
 def test_systems_that_were_drawn(file: Path) -> None:
     for row in file.read_text("utf-8").splitlines()[::2]:
         assert_same_path(scenario_from(json.loads(row)), replications=1)
+
+
+@plainly
+@pytest.mark.as_python
+@pytest.mark.parametrize("interventions", INTERVENTIONS.values(), ids=INTERVENTIONS)
+@pytest.mark.parametrize("changes", REFRESHED.values(), ids=REFRESHED)
+def test_pages_without_a_buffer_under_interventions(
+    changes: dict[str, Any], interventions: list[dict[str, Any]]
+) -> None:
+    short = {"run.horizon": 60.0, "run.warmup": 5.0, "interventions": interventions}
+    assert_same_path(scenario_from(WITHOUT_BUFFER).with_(changes | short))
 
 
 @pytest.mark.parametrize("changes", REFRESHED.values(), ids=REFRESHED)
