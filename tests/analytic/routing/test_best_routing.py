@@ -135,6 +135,13 @@ def test_costs_of_pages_are_those_of_remark_6_1(arrivals: Any) -> None:
     assert costs.base == weights.sum()
 
 
+@pytest.mark.parametrize(("some", "word"), [([0, 2], [0, 1, 1]), ([1], [0]), ([3, 1], [0, 0, 1])])
+def test_costs_of_some_pages_hold_what_the_others_cost(some: list[int], word: list[int]) -> None:
+    costs = access_costs(Poisson(rate=1.0), np.array([0.1, 0.3, 2.0, 0.7]), np.arange(1.0, 5.0))
+    wanted = costs.of([some[each] for each in word])
+    assert costs.of_some(some).of(word) == pytest.approx(wanted, rel=1e-12)
+
+
 @pytest.mark.parametrize("law", [Exponential(mean=2.0), Deterministic(value=0.7)])
 def test_pages_with_independent_accesses_are_those_of_coffman(law: Any) -> None:
     rates = [0.3, 0.0, 1.2, 0.4]

@@ -33,6 +33,12 @@ def test_moments_of_pairs_by_enumeration(events: int, windows: int) -> None:
     assert moments_of_pairs(events, windows) == pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("times", [[0.5, 1.5], [0.25, 0.5]], ids=["apart", "together"])
+def test_two_events_in_two_windows_say_nothing(times: list[float]) -> None:
+    """Apart or together, either is as likely: no law has their third moment, which is 0."""
+    assert dispersion(np.array(times), (0.0, 2.0), 1.0).p_value == 1.0
+
+
 @pytest.mark.parametrize(("events", "windows"), [(32, 20), (60, 52), (300, 52), (400, 3000)])
 def test_dispersion_of_poisson_counts(events: int, windows: int) -> None:
     """Given their number, events are uniform; at 0.05 counts are too coarse for all of it.
