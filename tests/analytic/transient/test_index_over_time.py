@@ -215,6 +215,22 @@ def test_of_many_pages_few_are_followed(monkeypatch: pytest.MonkeyPatch) -> None
     assert one.stale[[400, 401]].tolist() == pytest.approx([0.0, 0.0], abs=1e-13)
 
 
+def test_pages_that_are_all_alike_are_one_kind() -> None:
+    """They go as pages that differ by a billionth."""
+    shares = {"robots.accessing.frequencies": [1 / 3] * 3}
+    alike, nearly = (
+        IndexedPages(queue_of(system().with_(shares | {"pages.change_rates": rates})))
+        for rates in ([0.5] * 3, [0.5, 0.5 * (1 + 1e-9), 0.5 * (1 - 1e-9)])
+    )
+    assert alike.start().shape[1] == 1
+    timeline = system().model.timeline.pieces
+    pairs = zip(alike.follow(timeline, [8.0]), nearly.follow(timeline, [8.0]), strict=True)
+    for one, other in pairs:
+        for found, expected in zip(one, other, strict=True):
+            assert_allclose(found, expected, rtol=0, atol=1e-8)
+    assert 0.2 < one.stale.min() == one.stale.max()
+
+
 @pytest.mark.parametrize("time", [0.5, 30.0, 1e3, 1e5])
 def test_a_copy_is_renewed_and_becomes_stale_at_its_rates(time: float) -> None:
     """A queue of one state: ``u' = f - c u`` from 0, and its integral; long after it settled."""
