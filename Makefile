@@ -46,7 +46,7 @@ test-thorough: $(VENV)/.installed-test
 	--hypothesis-profile all $(addprefix --ignore=,$(KERNELS))
 
 test-interpreted: $(VENV)/.installed-test
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n $(JOBS) -m "not large and not nightly" \
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n $(JOBS) -m "not large and not nightly" --hypothesis-profile all \
 	tests/sim/test_engines_agree.py tests/sim/test_ties.py tests/sim/test_feeding.py
 
 # What is long: statistical studies, large systems, and every library scenario at its own settings.

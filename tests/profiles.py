@@ -1,5 +1,7 @@
 """How many examples hypothesis tries: few by day, many by night."""
 
+import os
+
 from hypothesis import settings
 
 PROFILES = {"brief": 7, "day": 20, "all": 100, "night": 300}
@@ -22,4 +24,18 @@ def register() -> None:
 
 def examples(asked: int) -> int:
     """The number of examples by this profile, of which 100 are those that the test asks for."""
-    return max(asked * settings.default.max_examples // 100, min(asked, 5))
+    return _share_of(asked, settings.default.max_examples)
+
+
+def systems(asked: int) -> int:
+    """The same for systems, each of which may have to be compiled: that takes half a minute.
+
+    `make test-all` tries all of them as plain Python, and as many compiled as `make test`.
+    """
+    share = settings.default.max_examples
+    compiles = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+    return _share_of(asked, PROFILES["day"] if compiles and share == PROFILES["all"] else share)
+
+
+def _share_of(asked: int, per_cent: int) -> int:
+    return max(asked * per_cent // 100, min(asked, 5))

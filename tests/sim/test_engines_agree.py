@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
-from profiles import examples
+from profiles import systems
 from random_systems import (
     changing_search_engines,
     frontiers,
@@ -392,7 +392,7 @@ def valid(tables: dict[str, Any]) -> Scenario:
 
 
 randomly = settings(
-    max_examples=examples(150),
+    max_examples=systems(150),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from profiles import examples
+from profiles import systems
 from random_systems import changing_search_engines, page_sets, search_engines, server_farms
 from systems import EVERY_KIND
 from test_engines_agree import (
@@ -48,7 +48,7 @@ TAKES_STREAMS = (
 )
 
 randomly = settings(
-    max_examples=examples(150),
+    max_examples=systems(150),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
