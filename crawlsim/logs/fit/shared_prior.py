@@ -159,8 +159,9 @@ def log_likelihoods(gaps: Gaps, pages: slice, grid: Array, starts: Sequence[floa
         total -= np.outer(np.bincount(page[~changed], length[~changed], number), grid)
         page = page[changed]
         length = length[changed]
-        if len(page):
-            total += _of_changes(page, length, grid, number)
+        for first in range(0, len(page), MOST_GAPS):
+            part = slice(first, first + MOST_GAPS)
+            total += _of_changes(page[part], length[part], grid, number)
         result.append(total.copy())
     return result
 
