@@ -70,7 +70,9 @@ class Gaps:
         )
 
     def of(self, pages: NDArray[np.int64]) -> Gaps:
-        """The gaps of some pages, numbered anew in their order."""
+        """The gaps of some pages, numbered anew in their order; nothing is copied if it is all."""
+        if np.array_equal(pages, np.arange(self.pages)):
+            return self
         index = np.full(self.pages, -1, np.int32)
         index[pages] = np.arange(len(pages), dtype=np.int32)
         kept = index[self.page] >= 0
