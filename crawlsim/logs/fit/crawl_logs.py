@@ -86,7 +86,7 @@ class CrawlRates:
         return np.equal(self.changes, self.crawls)
 
 
-class Likely(NamedTuple):
+class RateIntervals(NamedTuple):
     """How far from the most likely rates the true ones may be.
 
     Attributes
@@ -190,7 +190,7 @@ def likely_rates(gaps: Gaps) -> CrawlRates:
     )
 
 
-def likely_intervals(gaps: Gaps, found: CrawlRates) -> Likely:
+def likely_intervals(gaps: Gaps, found: CrawlRates) -> RateIntervals:
     """The intervals of most likely rates, from the gaps that they come from.
 
     Parameters
@@ -200,12 +200,12 @@ def likely_intervals(gaps: Gaps, found: CrawlRates) -> Likely:
         `likely_rates` of these gaps.
     """
     log = gaps.of(found.index)
-    mean_gap = log.sums(log.length) / found.crawls
-    exact = equal_gap_interval(found.changes, found.crawls, mean_gap)
+    of_equal_gaps = (found.bias_reduced_low, found.bias_reduced_high)
     likely = _likelihood_interval(log, found)
-    low, high = (np.where(found.equal_gaps, *ends) for ends in zip(exact, likely, strict=True))
+    ends = zip(of_equal_gaps, likely, strict=True)
+    low, high = (np.where(found.equal_gaps, *each) for each in ends)
     information = log.sums(_over_expm1(found.rates[log.page] * log.length) * log.length**2)
-    return Likely(low, high, 1.0 / np.sqrt(information))
+    return RateIntervals(low, high, 1.0 / np.sqrt(information))
 
 
 def _over_expm1(x: Array) -> Array:
