@@ -128,6 +128,39 @@ def test_shares_whose_sum_is_rounded_down_draw_no_page_that_is_not_there() -> No
     assert set(next(policy.sequence(shares, Largest())).tolist()) == {9}
 
 
+class Given:
+    """A stream of given numbers."""
+
+    def __init__(self, numbers: np.ndarray) -> None:
+        self.numbers = numbers
+
+    def random(self, size: int) -> np.ndarray:
+        return np.resize(self.numbers, size)
+
+
+@pytest.mark.parametrize("pages", [1, 2, 3, 6, 7, 8, 100, 5000, 300_000])
+@pytest.mark.parametrize("power", [0, 1, 20])
+def test_a_page_is_drawn_where_the_sums_of_shares_first_exceed_the_number(
+    pages: int, power: int
+) -> None:
+    """However few or many they are, how unlike, and whether some are never accessed.
+
+    The numbers are sums of shares, where a page begins, and those beside them: to the last digit.
+    """
+    chance = np.random.default_rng(pages)
+    weights = chance.random(pages) ** power * (chance.random(pages) < 0.8)
+    weights[pages // 2] = 1.0
+    shares = weights / weights.sum()
+    sums = np.cumsum(shares)
+    begins = chance.permutation(sums)[:300]
+    beside = [np.nextafter(begins, 0.0), begins, np.nextafter(begins, 1.0), chance.random(100)]
+    numbers = np.clip(np.concatenate(beside), 0.0, np.nextafter(1.0, 0.0))
+    drawn = next(Randomized(policy="randomized").sequence(shares, Given(numbers)))  # type: ignore[arg-type]
+    last = np.flatnonzero(shares)[-1]
+    expected = np.minimum(np.searchsorted(sums, numbers, side="right"), last)
+    assert drawn.tolist() == np.resize(expected, len(drawn)).tolist()
+
+
 def with_pages(pages: dict[str, object], accessing: dict[str, object]) -> object:
     return scenario_from(
         {
