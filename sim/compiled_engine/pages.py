@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sim import rules
-from sim.compiled_engine.jit import inner
+from sim.compiled_engine.jit import at, inner
 from sim.compiled_engine.kept_times import keep_time
 from sim.compiled_engine.signals import end_access_beside, first_change
 from sim.compiled_engine.speeds import next_change
@@ -22,7 +22,7 @@ def next_page(pages: Pages) -> int:
         return -1
     used = state.used
     state.used = used + 1
-    return pages.sequence[used]
+    return pages.sequence[at(used)]
 
 
 @inner

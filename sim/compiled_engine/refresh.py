@@ -22,7 +22,7 @@ from scenarios.in_place import in_place
 from sim import rules, speeds
 from sim.compiled_engine.course import change_limit, observe
 from sim.compiled_engine.events import answer, begin_queries, end_warmup, finish, first_of_others
-from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
+from sim.compiled_engine.jit import PAUSE, at, inner, kernel, loop
 from sim.compiled_engine.pages import change_after, next_page
 from sim.compiled_engine.speeds import end_of_access, end_of_work
 from sim.compiled_engine.times import take
@@ -122,11 +122,11 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
             # What starts at the very moment of a change has the new speed already.
             last_start = min(until, np.nextafter(change_of_speed, 0.0))
         while now <= last_start and accesses > 0:
-            page = every_page[carried]
+            page = every_page[at(carried)]
             page.deliveries += 1
             stale_from = page.stale_from
             changed = stale_from <= now
-            gap = gaps[changes] * page.mean_change
+            gap = gaps[at(changes)] * page.mean_change
             next_change = now + gap
             if course is not None:
                 # A page that never changes has an infinite gap, and that times 0 is not a number.
@@ -147,12 +147,13 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
                 page.stale_from = next_stale if next_stale > stale_from else stale_from
             page.refreshes += refreshed
             changes += changed
-            carried = sequence[used]
-            end = now + times[taken]
+            carried = sequence[at(used)]
+            time = times[at(taken)]
+            end = now + time
             if course is not None:
-                end = now + times[taken] / speed
+                end = now + time / speed
                 if end > speed_until:
-                    end = end_of_work(course.access, now, times[taken])
+                    end = end_of_work(course.access, now, time)
             now = end
             used += 1
             taken += 1

@@ -184,11 +184,11 @@ class Replication:
         window = end_of_run(scenario) - scenario.run.warmup
         queries, page, age = world.clients.state, world.pages.page, world.pages.age
         clients = ClientsTally(int(queries.queries), int(queries.stale))
-        counted = (page.deliveries, page.stale_time, page.refreshes, world.pages.waited)
-        found = world.pages.fetched.found
+        counted = page.deliveries, page.stale_time, page.refreshes, world.pages.fetched.found
+        deliveries, stale_time, refreshes, found = map(np.array, counted)
         if scenario.pages and counts_found(scenario) and self._blueprint.is_refreshed:
-            found = page.refreshes
-        pages = PagesTally(*map(np.array, (*counted, found)))
+            found = refreshes
+        pages = PagesTally(deliveries, stale_time, refreshes, world.pages.waited, found)
         observed = scenario.run.observe is not None
         return Tally(
             window=window,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sim.compiled_engine.jit import inner
+from sim.compiled_engine.jit import at, inner
 
 
 class Times(NamedTuple):
@@ -29,9 +29,9 @@ class Times(NamedTuple):
 @inner
 def take(times: Times, row: int) -> float:
     """The next time of a row; notes when the row may not serve another event."""
-    its = times.rows[row]
+    its = times.rows[at(row)]
     first = its.first
     its.first = first + 1
     if first + 1 + its.needs > its.end:
         times.used_up[0] = True
-    return times.drawn[first]
+    return times.drawn[at(first)]
