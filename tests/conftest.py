@@ -11,6 +11,7 @@ import gc
 import signal
 from collections import Counter
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import profiles
@@ -36,9 +37,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 _collected: Counter[tuple[str, str]] = Counter()
 
+_TESTS = Path(__file__).parent
+_ROOMS = "indexing_queue page_refresh page_set pipeline probing robot_control routing transient"
+_OF_KERNELS = {
+    _TESTS / "sim",
+    _TESTS / "crawlsim/logs/fit",
+    *(_TESTS / "analytic" / room for room in _ROOMS.split()),
+}
+
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Leave to `make test-all` what is compiled for itself, and what `by_day` leaves out."""
+    if not _OF_KERNELS.isdisjoint(item.path.parents):
+        item.add_marker(pytest.mark.kernels)
     if item.get_closest_marker("as_python") and os.environ.get("NUMBA_DISABLE_JIT") != "1":
         item.add_marker(pytest.mark.thorough)
     if (mark := item.get_closest_marker("by_day")) is None:

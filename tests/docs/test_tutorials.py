@@ -51,7 +51,7 @@ def test_a_tutorial_shows_what_its_reader_sees(
         elif code.startswith("$ "):
             command, _, shown = code.removeprefix("$ ").partition("\n")
             exit_code, out, err = crawlsim(*shlex.split(command)[1:])
-            assert exit_code == (2 if shown.startswith("crawlsim:") else 0), command
+            assert exit_code == (2 if shown.startswith("crawlsim:") else 0), command + err
             assert missing_of(shown, out + err) == [], command
 
 
