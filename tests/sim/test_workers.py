@@ -23,7 +23,7 @@ from systems import EVERY_KIND, queue
 import sim
 import sim.replicate
 from crawlsim.cli.workers import _check_versions
-from scenarios import Results, ScenarioError, dumps
+from scenarios import Results, ScenarioError, dumps, plugins
 
 Commands = Any
 SCENARIO = queue({"run.horizon": 2000.0, "run.replications": 12})
@@ -31,13 +31,18 @@ SCENARIO = queue({"run.horizon": 2000.0, "run.replications": 12})
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Two worker processes of a Dask scheduler."""
+    """Two worker processes of a Dask scheduler.
+
+    The scheduler runs in this process, and reads the plugins of what it passes on.
+    """
     from distributed import LocalCluster
 
     with LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
     ) as made:
         yield made
+    for each in plugins.files_in_use():
+        plugins.forget(each)
 
 
 def numbers(results: Results) -> list[str]:
