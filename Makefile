@@ -31,12 +31,10 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# What `make test` leaves out: the site, which mostly keeps one core at work, and beside it the engines
-# as plain Python, where a debugger can follow them; then what is thorough, and the kernels' tests once
-# more, with every index checked (less optimised: that takes a fifth less to compile, and no more to run).
-test-all: $(VENV)/.installed-test
-	@$(MAKE) --no-print-directory --jobs 2 docs test-interpreted
-	@$(MAKE) --no-print-directory test-bounds
+# What `make test` leaves out: the site; what is thorough, and the kernels' tests once more, with every
+# index checked (less optimised: that takes a fifth less to compile, and no more to run); and the engines
+# as plain Python, where a debugger can follow them.
+test-all: docs test-bounds test-interpreted
 
 test-bounds: $(VENV)/.installed-test
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 $(BIN)/pytest -n $(JOBS) --dist loadfile \
