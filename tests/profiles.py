@@ -8,8 +8,6 @@ PROFILES = {"brief": 7, "day": 20, "all": 100, "night": 300}
 """In per cent of what a test asks for: by what `make test` runs as plain Python, by its others, by
 `make test-all` and by `make test-nightly`."""
 
-_LEAST = 5
-
 
 def register() -> None:
     """Let `--hypothesis-profile` choose one; without it, it is the day's.
@@ -26,16 +24,18 @@ def register() -> None:
 
 def examples(asked: int) -> int:
     """The number of examples by this profile, of which 100 are those that the test asks for."""
-    return max(asked * settings.default.max_examples // 100, min(asked, _LEAST))
+    return _share_of(asked, settings.default.max_examples)
 
 
 def systems(asked: int) -> int:
     """The same for systems, each of which may have to be compiled: that takes half a minute.
 
-    `make test-all` tries all of them as plain Python, where numpy checks every index, and few
-    compiled; `make test-nightly` compiles three times as many as it is asked for.
+    `make test-all` tries all of them as plain Python, and as many compiled as `make test`.
     """
+    share = settings.default.max_examples
     compiles = os.environ.get("NUMBA_DISABLE_JIT") != "1"
-    if compiles and settings.default.max_examples == PROFILES["all"]:
-        return min(asked, _LEAST)
-    return examples(asked)
+    return _share_of(asked, PROFILES["day"] if compiles and share == PROFILES["all"] else share)
+
+
+def _share_of(asked: int, per_cent: int) -> int:
+    return max(asked * per_cent // 100, min(asked, 5))

@@ -37,6 +37,7 @@ class Randomized(InSequence):
 
 
 def _by_comparison(cumulative: Shares, stream: np.random.Generator) -> Iterator[Indices]:
+    """The page of a uniform is how many cumulative shares it has reached."""
     while True:
         uniforms = stream.random(_BLOCK)
         chosen = np.zeros(_BLOCK, dtype=np.int64)
