@@ -38,16 +38,29 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 _collected: Counter[tuple[str, str]] = Counter()
 
 _TESTS = Path(__file__).parent
-_ROOMS = "indexing_queue page_refresh page_set pipeline probing robot_control routing transient"
 _OF_KERNELS = {
-    _TESTS / "sim",
-    _TESTS / "crawlsim/logs/fit",
-    *(_TESTS / "analytic" / room for room in _ROOMS.split()),
+    _TESTS / folder
+    for folder in (
+        "sim",
+        "crawlsim/logs/fit",
+        "analytic/indexing_queue",
+        "analytic/page_refresh",
+        "analytic/page_set",
+        "analytic/pipeline",
+        "analytic/probing",
+        "analytic/robot_control",
+        "analytic/routing",
+        "analytic/transient",
+    )
 }
+assert all(each.is_dir() for each in _OF_KERNELS), "the tests of some kernels have moved"
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave to `make test-all` what is compiled for itself, and what `by_day` leaves out."""
+    """Mark the tests of kernels, and what is left to `make test-all`.
+
+    That is what is compiled for itself, and what `by_day` leaves out.
+    """
     if not _OF_KERNELS.isdisjoint(item.path.parents):
         item.add_marker(pytest.mark.kernels)
     if item.get_closest_marker("as_python") and os.environ.get("NUMBA_DISABLE_JIT") != "1":
