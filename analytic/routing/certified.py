@@ -83,6 +83,8 @@ class Certified(NamedTuple):
         Those whose ages that graph has: all with a cap, and one of those without.
     ages : ndarray, shape (states, servers in the graph)
         Before a slot, of every state of the last graph; None where there was none.
+    policy : ndarray, shape (states,)
+        The server of that graph, by position in `servers`, that Howard's algorithm ended with.
     values : ndarray, shape (states,)
         Its dual values v: with an access to a from ages x to y, in which every other server's age
         goes up by one up to its cap and that of a becomes 1, ``access + waits - v(x) + v(y)`` is
@@ -101,6 +103,7 @@ class Certified(NamedTuple):
     rounds: int = 0
     servers: tuple[int, ...] = ()
     ages: NDArray[Any] | None = None
+    policy: NDArray[Any] | None = None
     values: Array | None = None
     settled: bool = True
     stopped: str = ""
@@ -132,10 +135,11 @@ def certified_word(costs: SpacingCosts, most_states: int = MOST_STATES) -> Certi
     best = Certified(None, math.inf, linear.value)
     left_out = dict[int, int]()
     caps: tuple[int, ...] | None = _first_caps(linear, costs.longest - 1)
+    last: Certified | None = None
     stopped = ""
     while caps is not None:
         try:
-            last = _solved(costs, caps, ages)
+            last = _solved(costs, caps, ages, last)
         except _TooLargeError as error:
             return best._replace(stopped=_why_too_large(error, most_states))
         ages -= last.states * max(len(last.servers), _MOST_SERVERS)
@@ -209,8 +213,10 @@ def _raised(last: Certified, left_out: dict[int, int], longest: int) -> tuple[in
     return tuple(caps) if caps != list(last.caps) else None
 
 
-def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certified:
-    """The cycle of least mean in the graph with these caps.
+def _solved(
+    costs: SpacingCosts, caps: Sequence[int], most_ages: int, last: Certified | None = None
+) -> Certified:
+    """The cycle of least mean in the graph with these caps, begun as the last one ended.
 
     Raises
     ------
@@ -230,8 +236,11 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certifi
     net = access.copy()  # as additions to a slot in which *all* servers at their caps wait
     for server, cap in enumerate(own):
         net[server, cap] -= waits[server]
-    policy = index_policy(ages, _index(some, own))
-    values = np.zeros((len(ages), 2))
+    if last is not None and np.array_equal(np.sign(last.caps), np.sign(caps)):
+        policy = _policy_of(last, ages)
+    else:
+        policy = index_policy(ages, _index(some, own))
+    values = np.zeros((2, len(ages)))
     most = min(_MOST_ROUNDS, max(_FEW_ROUNDS, _ROUNDS_OF_ALL // len(ages)))
     graph = Graph(ages, after, net, waiting)
     cycle, low, rounds, settled = least_mean_cycle(graph, policy, values, most)
@@ -239,8 +248,17 @@ def _solved(costs: SpacingCosts, caps: Sequence[int], most_ages: int) -> Certifi
     bound = some.base - _ROUNDED * abs(some.base) - _noise(some, own) + float(low)
     return Certified(
         word, costs.of(word), bound, tuple(caps), len(ages), int(rounds),
-        servers, ages, values[:, 0], settled,
+        servers, ages, policy, values[0], settled,
     )  # fmt: skip
+
+
+def _policy_of(last: Certified, ages: NDArray[Any]) -> NDArray[Any]:
+    """What the policy of a graph with lower caps does at these ages, each capped as there."""
+    before, policy = present(last.ages), present(last.policy)
+    caps = before.max(axis=0)
+    by_age = np.empty(caps, policy.dtype)
+    by_age[tuple(before.T - 1)] = policy
+    return by_age[tuple(np.minimum(ages, caps).T - 1)]
 
 
 def _straight(costs: SpacingCosts, caps: Sequence[int]) -> SpacingCosts:

@@ -219,7 +219,7 @@ def least_mean_cycle(
 ) -> tuple[Integers, float, int, bool]:
     """Accesses along the cycle of least mean cost, a bound below every mean, rounds, whether all.
 
-    Howard's algorithm. `policy` is where to begin; it and `values`, pairs in two columns, are
+    Howard's algorithm. `policy` is where to begin; it and `values`, pairs in two rows, are
     changed. The bound is the least of ``cost + value after - value before`` over all accesses, less
     what rounding can have added to it: whatever the values are, no cycle's mean is below it. Rounds
     end when no access gains more than `_SLACK`, or after `most_rounds`.
@@ -248,7 +248,7 @@ def least_mean_cycle(
         settled = not _improve(mean, low, oldest, graph, policy, values)
         if not settled:
             _improve(mean, low, followed, graph, policy, values)
-    bound = _dual_bound(graph, values[:, 0])
+    bound = _dual_bound(graph, values[0])
     _, _, home = _cheapest_cycle(home, graph, policy, seen)
     return _cycle(home, graph.after, policy), bound, rounds, settled
 
@@ -336,7 +336,7 @@ def _value(
     touched = np.empty(len(after), np.int32)
     seen[:] = 0
     seen[home] = 1
-    values[home, :] = 0.0
+    values[:, home] = 0.0
     order[0] = home
     valued = 1
     for number in range(-1, len(after)):
@@ -371,8 +371,8 @@ def _value(
                 seen[v] = 1
                 a = policy[v]
                 high, low = _worth(v, a, mean, mean_low, graph, values)
-                values[v, 0] = high
-                values[v, 1] = low
+                values[0, v] = high
+                values[1, v] = low
                 order[valued] = v
                 valued += 1
 
@@ -398,7 +398,7 @@ def _worth(
 ) -> tuple[float, float]:
     """What an access to a in state u costs above the mean, and the value after it, as a pair."""
     later = graph.after[u, a]
-    high, low = plus(values[later, 0], values[later, 1], graph.access[a, graph.ages[u, a]])
+    high, low = plus(values[0, later], values[1, later], graph.access[a, graph.ages[u, a]])
     high, low = plus(high, low, graph.waiting[u])
     return plus(high, low - mean_low, -mean)
 
@@ -406,7 +406,7 @@ def _worth(
 @compiled
 def _at_least(u: int, a: int, mean: float, graph: Graph, values: Floats) -> float:
     """A number below what `_worth` comes to, in a fraction of its time."""
-    later: float = values[graph.after[u, a], 0]
+    later: float = values[0, graph.after[u, a]]
     paid: float = graph.access[a, graph.ages[u, a]]
     waiting: float = graph.waiting[u]
     # Three roundings of at most half an epsilon of the terms, and the low parts of two pairs.
@@ -426,8 +426,8 @@ def _improve(
     """Take the best access in every state, in an order; whether anything was gained."""
     better = False
     for u in order:
-        slack = _SLACK * abs(mean) + _PAIRED * (abs(graph.waiting[u]) + abs(values[u, 0]))
-        best, best_low = plus(values[u, 0], values[u, 1], -slack)
+        slack = _SLACK * abs(mean) + _PAIRED * (abs(graph.waiting[u]) + abs(values[0, u]))
+        best, best_low = plus(values[0, u], values[1, u], -slack)
         chosen = -1
         for a in range(len(graph.access)):
             if _at_least(u, a, mean, graph, values) >= best:
@@ -440,6 +440,6 @@ def _improve(
         if chosen >= 0:
             better = True
             policy[u] = chosen
-            values[u, 0] = best
-            values[u, 1] = best_low
+            values[0, u] = best
+            values[1, u] = best_low
     return better

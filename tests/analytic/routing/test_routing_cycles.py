@@ -78,8 +78,8 @@ def test_what_is_not_worked_out_in_pairs_is_not_the_least() -> None:
         waiting = np.round(generator.normal(size=1) * sizes[trial % 2])
         ages, after = np.array([[1]], np.int16), np.zeros((1, 1), np.int32)
         graph = Graph(ages, after, access, waiting)
-        values = np.array([[generator.normal() * sizes[0], 0.0]])
-        values[0, 1] = values[0, 0] * generator.uniform(-1.0, 1.0) * 2.0**-54
+        values = np.array([[generator.normal() * sizes[0]], [0.0]])
+        values[1, 0] = values[0, 0] * generator.uniform(-1.0, 1.0) * 2.0**-54
         mean = float(generator.normal() * sizes[1])
         high, low = _worth(0, 0, mean, mean * 2.0**-55, graph, values)
         least = _at_least(0, 0, mean, graph, values)
@@ -159,6 +159,22 @@ def test_random_systems_with_equal_servers_are_proved() -> None:
         assert found.is_proved(costs) or "states" in found.stopped
         proved += found.is_proved(costs)
     assert proved > 130
+
+
+@pytest.mark.parametrize(
+    "rates", [(0.11, 0.46, 2.29, 2.39), (0.06, 0.1, 0.4, 1.46), (0.08, 0.42, 0.6, 2.95)]
+)
+def test_a_graph_with_higher_caps_begins_with_the_policy_of_the_last_one(rates: Any) -> None:
+    """Which is nearly the best one; the answer is that of a graph begun anew."""
+    costs = losses_at(rates)
+    first = _solved(costs, _first_caps(linear_bound(costs), costs.longest - 1), 10**5)
+    caps = _raised(first, {}, costs.longest - 1)
+    assert caps is not None
+    anew = _solved(costs, caps, 10**5)
+    begun = _solved(costs, caps, 10**5, first)
+    assert begun.rounds <= 2 < anew.rounds
+    assert (begun.word, begun.settled) == (anew.word, True)
+    assert begun.bound == pytest.approx(anew.bound, rel=1e-12)
 
 
 # --- caps ----------------------------------------------------------------------------------------
