@@ -26,7 +26,7 @@ from sim.compiled_engine.frontier import Frontier, new_frontier
 from sim.compiled_engine.host_spacing import Hosts, new_hosts
 from sim.compiled_engine.kept_times import new_kept_times
 from sim.compiled_engine.orbit import new_orbit
-from sim.compiled_engine.records import record
+from sim.compiled_engine.records import record, record_type, records
 from sim.compiled_engine.service import PER_PAGE
 from sim.compiled_engine.world import (
     DUE,
@@ -91,22 +91,22 @@ _REFRESHED = [
     ("deliveries", np.int64),
     ("refreshes", np.int64),
 ]
-_REFRESHED_PAGE = np.dtype(_REFRESHED)
+_REFRESHED_PAGE = record_type(_REFRESHED)
 """A page whose copies go straight to the index, one after the other."""
 
-_PAGE = np.dtype([*_REFRESHED, ("next_change", np.float64), ("newest", np.int64)])
+_PAGE = record_type([*_REFRESHED, ("next_change", np.float64), ("newest", np.int64)])
 
-_UNSEEN = np.dtype([("since", np.float64), ("time", np.float64)])
+_UNSEEN = record_type([("since", np.float64), ("time", np.float64)])
 
-_UNCOMMITTED = np.dtype(
+_UNCOMMITTED = record_type(
     [("until", np.float64), ("stale_from", np.float64), ("delivered", np.float64)]
 )
 
-_FETCHED = np.dtype([("stale_from", np.float64), ("found", np.int64)])
+_FETCHED = record_type([("stale_from", np.float64), ("found", np.int64)])
 
-_AGE = np.dtype([("delivered", np.float64), ("since", np.float64), ("time", np.float64)])
+_AGE = record_type([("delivered", np.float64), ("since", np.float64), ("time", np.float64)])
 
-_ROBOT = np.dtype(
+_ROBOT = record_type(
     [
         ("carried", np.int64),
         ("failures", np.int64),
@@ -117,7 +117,7 @@ _ROBOT = np.dtype(
     align=True,
 )
 
-_ITEM = np.dtype(
+_ITEM = record_type(
     [
         ("entered", np.float64),
         ("delivered", np.float64),
@@ -185,7 +185,7 @@ def copied(parts: Any) -> Any:
     """A copy of nested named tuples down to their arrays and records."""
     if isinstance(parts, tuple):
         return type(parts)._make(map(copied, parts))  # type: ignore[attr-defined]  # all of them have names
-    return parts.copy() if isinstance(parts, np.ndarray | np.record) else parts
+    return parts.copy() if isinstance(parts, np.ndarray | np.void) else parts
 
 
 def _frontier(scenario: Scenario, robots: int) -> Frontier | None:
@@ -230,7 +230,7 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
     places = max(top - servers, 1)
     if batch is not None:
         servers, places = servers * batch.most, top
-    items = np.recarray(places + servers, _ITEM)
+    items = records(places + servers, _ITEM)
     items.newer = np.arange(1, places + servers + 1)
     items.newer[places - 1 :] = NONE
     replaces = queue is not None and queue.discipline.replaces
@@ -241,7 +241,7 @@ def _buffer(scenario: Scenario, points: LawPoints | None) -> Buffer:
         items=items,
         due=new_timers(places),
         slot_of=np.full(pages, NONE),
-        load=np.recarray(largest_batch(scenario.robots), _ITEM),
+        load=records(largest_batch(scenario.robots), _ITEM),
         level_time=np.zeros(top + 1),
         ended=np.zeros(4, dtype=np.int64),
         sojourn=np.zeros(4),
@@ -363,28 +363,27 @@ def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
     """
     section = scenario.model.pages
     rates = silent_rates(scenario) if section else np.zeros(0)
-    page = np.zeros(len(rates), _REFRESHED_PAGE if refreshed else _PAGE)
-    page["mean_change"] = np.inf
-    np.divide(1.0, rates, out=page["mean_change"], where=rates > 0)
+    page = records(len(rates), _REFRESHED_PAGE if refreshed else _PAGE)
+    page.mean_change = np.inf
+    np.divide(1.0, rates, out=page.mean_change, where=rates > 0)
     if not refreshed:
-        page["newest"] = NONE
-    age = np.zeros(len(rates) if scenario.buffer else 0, _AGE)
+        page.newest = NONE
+    age = records(len(rates) if scenario.buffer else 0, _AGE)
     state = record(known=section is not None, copies=0, used=0, window_start=0.0)
-    views = page.view(np.recarray), age.view(np.recarray)
     most = 2 * len(rates) + largest_batch(scenario.robots)  # with a commit, all of them
     times = new_kept_times(keeps_refresh_times(scenario), most, not only_sums(scenario))
     seen = refreshed or section is None or not counts_found(scenario)
-    fetched = np.zeros(0 if seen else len(rates), _FETCHED).view(np.recarray)
+    fetched = records(0 if seen else len(rates), _FETCHED)
     sequence = np.zeros(0, dtype=np.int64)
-    unseen = np.zeros(0 if refreshed else len(rates), _UNSEEN).view(np.recarray)
+    unseen = records(0 if refreshed else len(rates), _UNSEEN)
     waited = np.zeros(len(rates))
-    return Pages(state, *views, sequence, *_commits(scenario), fetched, unseen, waited, times)
+    return Pages(state, page, age, sequence, *_commits(scenario), fetched, unseen, waited, times)
 
 
 def _commits(scenario: Scenario) -> tuple[Any, Any]:
     """Before the phase of the commits is drawn and any copy is indexed."""
     commits, section = scenario.model.commits, scenario.model.pages
-    uncommitted = np.recarray(section.count if commits and section else 0, _UNCOMMITTED)
+    uncommitted = records(section.count if commits and section else 0, _UNCOMMITTED)
     uncommitted.until = np.inf
     return record(interval=commits.interval if commits else 0.0, phase=0.0), uncommitted
 
@@ -497,12 +496,10 @@ def _rule_of_switching(scenario: Scenario) -> dict[str, Any]:
 
 
 def _each_robot(scenario: Scenario, heard: Mapping[int, int]) -> Any:
-    robot = np.recarray(len(heard), _ROBOT)
+    robot = records(len(heard), _ROBOT)
     group = class_of_each(scenario.robots) if scenario.robots else []
     robot.group = [group[each] if group else 0 for each in heard]
     robot.carried = NONE
-    robot.failures = 0
-    robot.starting = False
     robot.place = [*heard.values()]
     return robot
 

@@ -11,11 +11,11 @@ from sim.compiled_engine.alarms import Alarms, compete, first_alarm, new_alarms,
 from sim.compiled_engine.host_spacing import LAST, NOT_WAITING, Hosts, release, start
 from sim.compiled_engine.jit import inner
 from sim.compiled_engine.kept_times import KeptTimes, has_room, keep_time, new_kept_times
-from sim.compiled_engine.records import record
+from sim.compiled_engine.records import record, record_type, records
 from sim.engine_inputs import DueRules
 from sim.tally import FrontierTally
 
-_PAGE = np.dtype(
+_PAGE = record_type(
     [
         ("interval", np.float64),
         ("priority", np.float64),
@@ -26,7 +26,7 @@ _PAGE = np.dtype(
     ]
 )
 
-_FOLLOWED = np.dtype([("started", np.int64), ("delay", np.float64)])
+_FOLLOWED = record_type([("started", np.int64), ("delay", np.float64)])
 
 
 class Frontier(NamedTuple):
@@ -73,7 +73,7 @@ def new_frontier(
     keeps_delays: bool,
 ) -> Frontier:
     """Before any page is due."""
-    page = np.zeros(len(intervals), _PAGE).view(np.recarray)
+    page = records(len(intervals), _PAGE)
     page.interval = intervals
     page.priority = priorities
     page.rests = True
@@ -93,7 +93,7 @@ def new_frontier(
         ),
         calendar=new_alarms(len(intervals)),
         page=page,
-        followed=np.zeros(followed, _FOLLOWED).view(np.recarray),
+        followed=records(followed, _FOLLOWED),
         delays=new_kept_times(keeps_delays, robots, followed > 0),
         line=np.zeros(len(intervals) * (given.order != rules.FIRST_DUE), dtype=np.int64),
         timed_out=np.zeros(robots, dtype=np.bool_),

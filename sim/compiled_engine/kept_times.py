@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim.compiled_engine.jit import inner
-from sim.compiled_engine.records import record
+from sim.compiled_engine.records import record, record_type, records
 from sim.sojourn_times import TimeCounter
 
-_ENTRY = np.dtype([("row", np.int64), ("time", np.float64)])
+_ENTRY = record_type([("row", np.int64), ("time", np.float64)])
 
 _AT_ONCE = 2**14
 
@@ -35,7 +35,7 @@ class KeptTimes(NamedTuple):
 
 def new_kept_times(asked: bool, most: int, by_page: bool) -> KeptTimes:
     """Before any was seen; after the room has been asked for, at most `most` are seen."""
-    entries = np.zeros((_AT_ONCE + most) * asked, _ENTRY).view(np.recarray)
+    entries = records((_AT_ONCE + most) * asked, _ENTRY)
     return KeptTimes(record(kept=0, counts=False), entries, by_page)
 
 

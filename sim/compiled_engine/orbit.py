@@ -6,7 +6,7 @@ import numpy as np
 
 from sim.compiled_engine.alarms import alarms_at, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import inner
-from sim.compiled_engine.records import record
+from sim.compiled_engine.records import record, records
 from sim.compiled_engine.world import NONE, Orbit
 
 _AT_FIRST = 64
@@ -20,7 +20,7 @@ def new_orbit(row: int, most: int | None, at_once: int, item: np.dtype) -> Orbit
     state = record(
         inside=0, time=0.0, since=0.0, joined=0, left=0, inside_at_start=0, free=NONE, used=0
     )
-    return Orbit(row, int(limit), state, np.recarray(slots, item), new_alarms(slots))
+    return Orbit(row, int(limit), state, records(slots, item), new_alarms(slots))
 
 
 def with_room(orbit: Orbit, pages: int) -> Orbit:
@@ -29,7 +29,7 @@ def with_room(orbit: Orbit, pages: int) -> Orbit:
     more = min(slots, orbit.most - slots)
     if more == 0 or slots - orbit.state.inside >= pages:
         return orbit
-    items = np.recarray(slots + more, orbit.items.dtype)
+    items = records(slots + more, orbit.items.dtype)
     items[:slots] = orbit.items
     times = np.append(orbit.alarms.time[:slots], np.full(more, np.inf))
     return orbit._replace(items=items, alarms=alarms_at(times))

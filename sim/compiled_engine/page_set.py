@@ -13,7 +13,7 @@ from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import PAUSE, inner, kernel, loop
 from sim.compiled_engine.random_numbers import RandomNumbers, Rows, rows_of, rows_of_robots
-from sim.compiled_engine.records import record
+from sim.compiled_engine.records import record, record_type, records
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.times import Times, take
 from sim.engine_inputs import laws_of_robots, places_of_robots
@@ -29,7 +29,7 @@ NONE = -1
 _UNIT = Exponential(mean=1.0)
 _FEWEST = 64
 
-_PAGE = np.dtype(
+_PAGE = record_type(
     [
         ("number", np.int64),
         ("death", np.float64),
@@ -37,8 +37,8 @@ _PAGE = np.dtype(
         ("place", np.int64),
     ]
 )
-_ENTRY = np.dtype([("slot", np.int64), ("number", np.int64)])
-_UNKNOWN = np.dtype([("discovery", np.float64), ("number", np.int64), ("death", np.float64)])
+_ENTRY = record_type([("slot", np.int64), ("number", np.int64)])
+_UNKNOWN = record_type([("discovery", np.float64), ("number", np.int64), ("death", np.float64)])
 
 _COUNTED = tuple(PageSetTally.__dataclass_fields__)
 
@@ -140,9 +140,9 @@ def _new_page_set(
     room = max(_FEWEST, 2 * at_start)
     rate = section.change_rate
     zero = PageSetTally(0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    page = np.recarray(room, _PAGE)
+    page = records(room, _PAGE)
     page.number = NONE
-    carried = np.recarray(robots, _ENTRY)
+    carried = records(robots, _ENTRY)
     carried.fill((NONE, NONE))
     return PageSet(
         state=record(
@@ -167,10 +167,10 @@ def _new_page_set(
         counted=record(**{name: getattr(zero, name) for name in _COUNTED}),
         page=page,
         free=np.arange(room)[::-1].copy(),
-        listed=np.recarray(room, _ENTRY),
-        new=np.recarray(room, _ENTRY),
-        first=np.recarray(_FEWEST, _ENTRY),
-        unknown=np.recarray(_FEWEST, _UNKNOWN),
+        listed=records(room, _ENTRY),
+        new=records(room, _ENTRY),
+        first=records(_FEWEST, _ENTRY),
+        unknown=records(_FEWEST, _UNKNOWN),
         carried=carried,
         ends=new_alarms(robots),
         times=random_numbers.times,
@@ -201,7 +201,7 @@ def _with_room(pages: PageSet) -> PageSet:
 
 
 def _longer(rows: Any) -> Any:
-    longer = np.recarray(2 * len(rows), rows.dtype)
+    longer = records(2 * len(rows), rows.dtype)
     longer[: len(rows)] = rows
     return longer
 

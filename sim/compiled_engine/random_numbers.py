@@ -17,13 +17,14 @@ from scenarios.page_data import access_cycle
 from scenarios.processes import Map, Mmpp
 from sim.compiled_engine.jit import inner, kernel, let_kernels_call_all_of
 from sim.compiled_engine.many_times import filling_of
+from sim.compiled_engine.records import record_type, records
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.states import hand, words_of
 from sim.compiled_engine.times import Times
 from sim.draws import how_to_draw
 from sim.page_source import sequence_blocks
 
-_ROW = np.dtype([("first", np.int64), ("end", np.int64), ("needs", np.int64)])
+_ROW = record_type([("first", np.int64), ("end", np.int64), ("needs", np.int64)])
 
 _FIRST = 256
 _AHEAD = 2**16
@@ -226,16 +227,16 @@ class RandomNumbers:
         is_used = needs > 0
         smallest = max(self._SMALLEST, self._AT_FIRST // max(int(is_used.sum()), 1))
         self._size = np.maximum(smallest, 2 * needs) * is_used
-        blocks = np.empty(len(needs), _ROW)
-        blocks["needs"] = needs
-        blocks["end"] = blocks["first"] = np.cumsum(self._size)
-        self._first, self._end = blocks["first"], blocks["end"]
+        blocks = records(len(needs), _ROW)
+        blocks.needs = needs
+        blocks.end = blocks.first = np.cumsum(self._size)
+        self._first, self._end = blocks.first, blocks.end
         self._begin = self._end - self._size
         self._seconds_each = np.zeros(len(needs))  # inf where it took long
         self.used = int(self._size.sum())
         self._most = max(self._IN_ALL, 2 * self.used)
         drawn = _room(2 * self._most)
-        self.times = Times(drawn, blocks.view(np.recarray), np.zeros(1, dtype=np.bool_))
+        self.times = Times(drawn, blocks, np.zeros(1, dtype=np.bool_))
         self._parts = list(self._parts_of(rows))
         self._is_begun = False
 

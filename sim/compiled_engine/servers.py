@@ -14,13 +14,13 @@ from sim import rules
 from sim.compiled_engine.alarms import Alarms, new_alarms, set_alarm, soonest
 from sim.compiled_engine.jit import inner, kernel, loop
 from sim.compiled_engine.random_numbers import RandomNumbers, rows_of
-from sim.compiled_engine.records import record
+from sim.compiled_engine.records import record, record_type, records
 from sim.compiled_engine.seeding import Streams
 from sim.compiled_engine.times import Times, take
 from sim.engine_inputs import is_preemptive, spacing_laws
 from sim.tally import ServersTally, Tally
 
-_SPACING = np.dtype(
+_SPACING = record_type(
     [
         ("law", np.int64),
         ("first", np.float64),
@@ -31,7 +31,7 @@ _SPACING = np.dtype(
 )
 """Of a table the part of all tables that is the server's own."""
 
-_SERVER = np.dtype(
+_SERVER = record_type(
     [
         ("busy", np.bool_),
         ("busy_since", np.float64),
@@ -105,8 +105,7 @@ def simulate_servers(scenario: Scenario, replication: int, seed: int) -> Tally:
 def _new_servers(scenario: Scenario, random_numbers: RandomNumbers) -> Servers:
     section, traffic = present(scenario.servers), present(scenario.model.traffic)
     run = scenario.run
-    server = np.recarray(len(section.laws), _SERVER)
-    server.fill(0)
+    server = records(len(section.laws), _SERVER)
     server.last_packet = -1
     server.places = section.places
     spacing, tables = _spacing(section)
@@ -132,7 +131,7 @@ def _new_servers(scenario: Scenario, random_numbers: RandomNumbers) -> Servers:
 def _spacing(section: ServersSection) -> tuple[Any, Any]:
     """The laws of the spacing costs, and all tables as one array."""
     laws = spacing_laws(section)
-    spacing = np.recarray(len(laws), _SPACING)
+    spacing = records(len(laws), _SPACING)
     ends = np.cumsum([len(law.table) for law in laws], dtype=np.int64)
     for index, law in enumerate(laws):
         begins = ends[index] - len(law.table)

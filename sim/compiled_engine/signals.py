@@ -24,7 +24,7 @@ from sim.compiled_engine.crawl_values import (
 )
 from sim.compiled_engine.frontier import Frontier
 from sim.compiled_engine.jit import inner
-from sim.compiled_engine.records import record
+from sim.compiled_engine.records import record, record_type, records
 from sim.compiled_engine.times import Times
 from sim.engine_inputs import begin_of_ages, levels_of, means_of_signals
 
@@ -34,7 +34,7 @@ GAPS, DELAYS = range(2)
 _UNDERWAY = 64
 """Signals at first that there is room for, of those that were sent and are not heard yet."""
 
-_PAGE = np.dtype(
+_PAGE = record_type(
     [
         ("mean_change", np.float64),
         ("mean_false", np.float64),
@@ -147,7 +147,7 @@ def new_signals(
         When each page is due for the first time by its age.
     """
     hearing, section = present(scenario.model.hearing), present(scenario.model.pages)
-    page = np.zeros(section.count, _PAGE).view(np.recarray)
+    page = records(section.count, _PAGE)
     page.mean_change, page.mean_false = means_of_signals(section.signals)
     page.next_change, page.next_false = first
     signals = Signals(

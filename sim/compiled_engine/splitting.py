@@ -157,12 +157,11 @@ class _Memory:
         words: Any = self.words
         begin = self._used * _WORD
         self._used += -(-part.nbytes // _WORD)
-        if isinstance(part, np.record):
-            one: Any = np.recarray(1, part.dtype, buf=words, offset=begin)
+        if isinstance(part, np.void):
+            one: Any = np.ndarray(1, part.dtype, words, begin)
             one[0] = part
             return one[0]
-        moved: Any = np.ndarray(part.shape, part.dtype, words, begin)
-        moved = moved.view(np.recarray) if isinstance(part, np.recarray) else moved
+        moved = np.ndarray(part.shape, part.dtype, words, begin).view(type(part))
         moved[...] = part
         return moved
 
