@@ -17,6 +17,7 @@ from typing import Any
 import profiles
 import pytest
 from chromium import CHROMIUM, DRIVER
+from hypothesis import is_hypothesis_test
 
 from crawlsim.cli import main
 
@@ -65,6 +66,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.kernels)
     if item.get_closest_marker("as_python") and os.environ.get("NUMBA_DISABLE_JIT") != "1":
         item.add_marker(pytest.mark.thorough)
+        if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+            item.add_marker(pytest.mark.nightly)  # each system may take half a minute
     if (mark := item.get_closest_marker("by_day")) is None:
         return
     assert isinstance(item, pytest.Function)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 from systems import EVERY_KIND, queue
 from test_engines_agree import assert_same_path
@@ -17,6 +17,13 @@ from sim.compiled_engine.blueprint import blueprint_of
 OBSERVED = {"run.observe": 10.0, "interventions": [{"at": 20.0, "robots": 1}]}
 
 
+def content(parts: Any) -> Any:
+    """Of nested tuples, with the bytes of arrays and records."""
+    if isinstance(parts, tuple):
+        return [content(each) for each in parts]
+    return parts.tobytes() if isinstance(parts, np.ndarray | np.void) else parts
+
+
 @pytest.mark.parametrize(
     "scenario",
     [*EVERY_KIND.values(), queue(OBSERVED), load("pipeline-light")],
@@ -24,9 +31,18 @@ OBSERVED = {"run.observe": 10.0, "interventions": [{"at": 20.0, "robots": 1}]}
 )
 def test_a_replication_leaves_the_blueprint_as_it_was(scenario: Scenario) -> None:
     short = scenario.with_({"run.warmup": 0.0, "run.horizon": 60.0})
-    before = pickle.dumps(blueprint_of(short, None).parts)
+    before = content(blueprint_of(short, None).parts)
     simulate(short, 0, 1)
-    assert pickle.dumps(blueprint_of(short, None).parts) == before
+    assert content(blueprint_of(short, None).parts) == before
+
+
+def test_a_blueprint_that_is_changed_is_noticed() -> None:
+    parts = blueprint_of(queue(), None).parts
+    before = content(parts)
+    parts.run.begun = True
+    assert content(parts) != before
+    parts.run.begun = False
+    assert content(parts) == before
 
 
 def test_replications_that_share_what_they_change_are_noticed(

@@ -403,6 +403,7 @@ def test_random_search_engines(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
+@pytest.mark.as_python
 @pytest.mark.thorough
 @randomly
 @given(hysteretic(search_engines() | changing_search_engines() | listening_search_engines()))
@@ -410,6 +411,7 @@ def test_random_hysteresis(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
+@pytest.mark.as_python
 @pytest.mark.thorough
 @randomly
 @given(hysteretic(frontiers()))
@@ -451,6 +453,7 @@ def test_random_classes_of_pages(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
+@pytest.mark.as_python
 @pytest.mark.thorough
 @randomly
 @given(
@@ -476,6 +479,7 @@ def test_random_indexers_that_rest_and_pages_that_come_back(tables: dict[str, An
     assert_same_path(valid(tables))
 
 
+@pytest.mark.as_python
 @pytest.mark.thorough
 @randomly
 @given(
@@ -768,7 +772,7 @@ print(simulate(analytic.resolve(load("dbworld-uniform")), 0, 1).probing.cost)
 
 
 def test_what_is_rarely_compiled_agrees_as_plain_python() -> None:
-    """What is marked `as_python`, wherever it stands: `make test-all` runs it compiled."""
+    """What is marked `as_python`, wherever it stands; other rings run it compiled."""
     if os.environ.keys() & {"NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"}:
         pytest.skip("runs by itself in this ring")
     inherited = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
