@@ -24,6 +24,10 @@ FLAGS = (
     "--remote-debugging-port=0",
 )
 _SECONDS = 60.0
+_TRANSITIONS_OVER = """
+Promise.allSettled(document.getAnimations().filter(each => each instanceof CSSTransition)
+  .map(each => each.finished)).then(() => null)
+"""
 
 
 class Browser:
@@ -78,11 +82,12 @@ class Browser:
             self.events.append(message)
 
     def open(self, address: str) -> None:
-        """Open a page, and wait until it is there; events are those since then."""
+        """Open a page, and wait until it is there, its colours too; events are those since then."""
         self.events.clear()
         self.send("Page.navigate", url=address)
         while not any(each.get("method") == "Page.loadEventFired" for each in self.events):
             self.events.append(json.loads(self._socket.recv()))
+        self.value(_TRANSITIONS_OVER)
 
     def value(self, expression: str) -> Any:
         """The value of an expression, once it has one."""
