@@ -256,9 +256,18 @@ def _policy_of(last: Certified, ages: NDArray[Any]) -> NDArray[Any]:
     """What the policy of a graph with lower caps does at these ages, each capped as there."""
     before, policy = present(last.ages), present(last.policy)
     caps = before.max(axis=0)
-    by_age = np.empty(caps, policy.dtype)
-    by_age[tuple(before.T - 1)] = policy
-    return by_age[tuple(np.minimum(ages, caps).T - 1)]
+    by_age = np.empty(math.prod(caps.tolist()), policy.dtype)
+    by_age[_numbered(before, caps)] = policy
+    return by_age[_numbered(ages, caps)]
+
+
+def _numbered(ages: NDArray[Any], caps: NDArray[Any]) -> NDArray[Any]:
+    """The capped ages of each state as one number; there may be twenty million states."""
+    number = np.zeros(len(ages), np.int64)
+    for server, cap in enumerate(caps.tolist()):
+        number *= cap
+        number += np.minimum(ages[:, server], cap) - 1
+    return number
 
 
 def _straight(costs: SpacingCosts, caps: Sequence[int]) -> SpacingCosts:
