@@ -44,9 +44,11 @@ test-interpreted: $(VENV)/.installed-test
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n $(JOBS) -m "not large and not nightly" --hypothesis-profile all \
 	tests/sim/test_engines_agree.py tests/sim/test_ties.py tests/sim/test_feeding.py
 
-# What is long: statistical studies, large systems, and every library scenario at its own settings.
-# The last result stands in docs/nightly.md.
+# What is long: statistical studies, large systems, every library scenario at its own settings, and
+# systems drawn anew each time. The last result stands in docs/nightly.md.
 test-nightly: $(VENV)/.installed-test
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n $(JOBS) -m "hypothesis and not large and not nightly" \
+	--hypothesis-profile night tests/sim/test_engines_agree.py tests/sim/test_ties.py
 	$(BIN)/pytest -n $(JOBS) -m "nightly or hypothesis" --hypothesis-profile night
 
 check-library: $(VENV)/.installed

@@ -465,7 +465,8 @@ def test_random_classes_of_pages_in_other_systems(tables: dict[str, Any]) -> Non
     assert_same_path(valid(tables))
 
 
-@pytest.mark.nightly
+@pytest.mark.as_python
+@pytest.mark.thorough
 @randomly
 @given(prioritised(frontiers() | listening_search_engines() | frontiers(in_batches=True)))
 def test_random_classes_of_pages_that_robots_choose(tables: dict[str, Any]) -> None:
@@ -494,21 +495,24 @@ def test_random_rests_in_other_systems(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
-@pytest.mark.nightly
+@pytest.mark.as_python
+@pytest.mark.thorough
 @randomly
 @given(resting(frontiers() | listening_search_engines()))
 def test_random_rests_of_pages_that_robots_choose(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
-@pytest.mark.nightly
+@pytest.mark.as_python
+@pytest.mark.thorough
 @randomly
 @given(changing_search_engines(in_batches=True))
 def test_random_servers_that_take_batches_while_things_change(tables: dict[str, Any]) -> None:
     assert_same_path(valid(tables))
 
 
-@pytest.mark.nightly
+@pytest.mark.as_python
+@pytest.mark.thorough
 @randomly
 @given(frontiers(in_batches=True))
 def test_random_frontiers_before_servers_that_take_batches(tables: dict[str, Any]) -> None:
