@@ -31,8 +31,10 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
-_SEEN_BY_ITSELF = ("AssertionError", "ConservationError", "NotConvergedError")
-"""Exceptions by which a program refutes itself: flows or counts that do not add up."""
+_SEEN_BY_ITSELF = (
+    "AssertionError", "BrokenBoundError", "ConservationError", "NotConvergedError"
+)  # fmt: skip
+"""Exceptions by which a program refutes itself: flows, counts or bounds that cannot be right."""
 
 
 @dataclass(frozen=True)
@@ -186,12 +188,13 @@ def answer_here(planted: Planted, simulated: Path) -> Answer:
     assert planted.module not in sys.modules
     sys.meta_path.insert(0, _Planter(planted))
     from analytic.indexing_queue.solution import NotConvergedError
+    from analytic.machinery.bounds import BrokenBoundError
     from sim.tally import ConservationError
 
     try:
         scenario, results = pickle.loads(simulated.read_bytes())  # written by this program
         return _of_laws(scenario, planted) if planted.laws else _of(scenario, results, planted)
-    except (AssertionError, ConservationError, NotConvergedError) as refutation:
+    except (AssertionError, BrokenBoundError, ConservationError, NotConvergedError) as refutation:
         return Answer(type(refutation).__name__, ())
 
 

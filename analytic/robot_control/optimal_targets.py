@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analytic.index.optimum import Best
+from analytic.machinery.bounds import at_most
 from analytic.machinery.decision_process import evaluate, policy_iteration
 from analytic.robot_control.switched_queue import Rewards, SwitchedQueue
 from analytic.robot_control.target_rules import best_targets, is_covered, measures_of_targets
@@ -202,4 +203,5 @@ def with_response(queue: SwitchedQueue, costs: Costs) -> Best[IntArray]:
         for edges in ((whole.low, middle), (middle, whole.high)):
             heappush(heap, _bounded(problem, whole, edges))
     solution = problem.best.solution
-    return Best(solution.rule, problem.best.cost, min(heap[0].bound, problem.best.cost))
+    cost = problem.best.cost
+    return Best(solution.rule, cost, at_most(cost, heap[0].bound))

@@ -18,6 +18,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from analytic.index.optimum import Best
+from analytic.machinery.bounds import at_most
 from analytic.machinery.decision_process import DecisionProcess, policy_iteration
 from analytic.machinery.markov import closed_classes, stationary, stationary_sparse
 from analytic.machinery.phase_type import PhaseLaw
@@ -520,4 +521,4 @@ def best_policy(queue: SwitchedQueue, rewards: Rewards) -> Best[IntArray]:
     # where the search begins some robot is switched on wherever one rests
     optimum = policy_iteration(process, process.first[1:] - 1)
     cost = queue.gain(optimum.policy, rewards)
-    return Best(optimum.policy, cost, min(optimum.lower, cost))
+    return Best(optimum.policy, cost, at_most(cost, optimum.lower))

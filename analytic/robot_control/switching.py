@@ -12,6 +12,7 @@ import numpy as np
 from analytic.index import conditions
 from analytic.index.formula import Condition
 from analytic.index.optimum import NoOptimumError, Optimum, require
+from analytic.machinery.bounds import at_most
 from analytic.machinery.phase_type import moment
 from analytic.robot_control import scenario_queue
 from analytic.robot_control.optimal_targets import MOST_GENERAL, solved, with_response
@@ -251,4 +252,4 @@ def best_switching(scenario: Scenario) -> TargetSearch:
     if not plain:  # another bound: the least cost without the response, and a response without wait
         without = solved(queue, queue.costs(costs)).lower
         lower = max(lower, without + costs.response * moment(queue.levels.service, 1))
-    return TargetSearch(queue, cost, min(max(lower, 0.0), cost), best.rule, measures)
+    return TargetSearch(queue, cost, at_most(cost, max(lower, 0.0)), best.rule, measures)

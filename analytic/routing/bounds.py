@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from analytic.machinery.bounds import BrokenBoundError
 from analytic.routing.spacing import SpacingCosts
 from scenarios.arrays import Array
 
@@ -21,10 +22,6 @@ _OF_THE_ACCESSES = 1e-12
 _OF_THE_COST = 1e-10
 """Distance of cost and bound that is put down to rounding, relative to the most expensive access
 and to the cost itself: both must hold."""
-
-
-class BrokenBoundError(ArithmeticError):
-    """A bound was above the cost of an order by more than rounding: a defect, never bad input."""
 
 
 class LinearBound(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 
 from analytic.index.conditions import buffer_and_robots
 from analytic.index.optimum import Best, require
+from analytic.machinery.bounds import at_most
 from analytic.machinery.robot_modes import as_written
 from analytic.robot_control.scenario_queue import (
     IN_ENVIRONMENT,
@@ -49,7 +50,7 @@ def best_seen(queue: SwitchedQueue, costs: Rewards) -> Best[IntArray]:
     policy = queue.towards(targets)
     own = np.array_equal(policy, best.rule)
     cost = best.cost if own else queue.gain(policy, costs)
-    return Best(targets, cost, min(max(best.lower, 0.0), cost))
+    return Best(targets, cost, at_most(cost, max(best.lower, 0.0)))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from analytic.index import conditions
 from analytic.index.optimum import Best, NoOptimumError, Optimum, require
 from analytic.indexing_queue.measures import size_of
+from analytic.machinery.bounds import at_most
 from analytic.machinery.transforms import mean_time
 from analytic.rules.bound import Bound, cheapest_within, level_counts, notes_of
 from analytic.rules.free_process import (
@@ -52,7 +53,7 @@ def _optimum(
     return Optimum(
         target="free",
         cost=best.cost,
-        lower_bound=min(best.lower, best.cost),
+        lower_bound=at_most(best.cost, best.lower),
         decision=decision,
         changes={"activation": decision},
         table=list(free_rows(best)),

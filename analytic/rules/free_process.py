@@ -24,6 +24,7 @@ from analytic.indexing_queue.chain import QueueChain
 from analytic.indexing_queue.measures import size_of, waiting_phases
 from analytic.indexing_queue.policy_costs import LevelRates, level_rates
 from analytic.indexing_queue.several_servers import ServersChain, count_phases
+from analytic.machinery.bounds import at_most
 from analytic.machinery.decision_process import DecisionProcess, evaluate, policy_iteration
 from analytic.rules.searching import COVERED, chains_where_always, modes_of_numbers
 from scenarios import Scenario
@@ -213,7 +214,7 @@ def runner_up(optimum: Optimum, scenario: Scenario, numbers: Sequence[int]) -> O
         unknown = f"how far the best rule of level and phases lies below is not known: {reason}"
         return replace(optimum, notes=(unknown, *optimum.notes))
     assert optimum.cost is not None
-    lower = min(best.lower, optimum.cost)
+    lower = at_most(optimum.cost, best.lower)
     notes = (_above(optimum.cost, best), *optimum.notes)
     return replace(optimum, lower_bound=lower, notes=notes)
 

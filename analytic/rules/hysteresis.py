@@ -32,6 +32,7 @@ from analytic.indexing_queue.measures import (
 from analytic.indexing_queue.policy_costs import LevelRates, level_rates
 from analytic.indexing_queue.several_servers import ServersChain, server_entries
 from analytic.indexing_queue.solution import solve_chain
+from analytic.machinery.bounds import at_most
 from analytic.machinery.decision_process import DecisionProcess, policy_iteration
 from analytic.machinery.progress import Progress
 from analytic.machinery.refusal import NoAnswerError
@@ -608,7 +609,7 @@ def _optimum(
     search = HysteresisSearch(tuple(starmap(row, rows.items())), tried.progress.done, top)
     rule = tried.as_written(best.rule)
     activation = activation_of(scenario, rule)
-    bound = None if lower is None else min(lower, best.cost)
+    bound = None if lower is None else at_most(best.cost, lower)
     notes = [_saving(tried.as_written(single.rule), single.cost, best.cost)]
     notes += [reason] * bool(reason)
     if tried.too_large:

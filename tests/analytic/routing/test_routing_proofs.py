@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from analytic import optimize, predict
+from analytic.machinery.bounds import BrokenBoundError
 from analytic.machinery.phase_type import PhaseLaw
 from analytic.routing import (
     SpacingCosts,
@@ -23,7 +24,7 @@ from analytic.routing import (
     loss_costs,
     two_servers,
 )
-from analytic.routing.bounds import BrokenBoundError, convex_minorant, is_attained
+from analytic.routing.bounds import convex_minorant, is_attained
 from analytic.routing.certified import _graph, _solved, _TooLargeError
 from analytic.routing.multimodularity import horizon_cost, violations
 from analytic.routing.spacing import random_costs

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import optimize
 from simulated_logs import DAY, visit_log
@@ -51,14 +51,20 @@ def limits(budget: float, fetched: Fetched) -> Limits:
 
 
 @given(st.integers(0, 10_000))
+@example(268)  # one of 19 bytes
 def test_the_bytes_of_visits_are_those_of_the_model(seed: int) -> None:
+    """To 2 in 10,000; of pages smaller than a 304, of which one in 60 is, in bytes of such answers.
+
+    What their visits save is a difference of two numbers that may be nearly the same.
+    """
     rng = np.random.default_rng(seed)
     rates = np.exp(rng.normal(0, 2, 20))
     sizes = np.exp(rng.normal(10, 2, 20))
     _, fetched = known(rates, sizes, 1.0)
     visits = np.exp(rng.uniform(-7, 8, 20))
     exact = bytes_of(visits, rates, sizes)
-    np.testing.assert_allclose(fetched.bytes(visits), exact, rtol=2e-4)
+    allowed = 2e-4 * bytes_of(visits, rates, np.maximum(sizes, UNCHANGED))
+    assert (np.abs(fetched.bytes(visits) - exact) <= allowed).all()
 
 
 @pytest.mark.parametrize("per_page", [600.0, 5e3, 2e4])
