@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from analytic.machinery.bounds import at_most
 from analytic.probing.budget import Division, Grids
 from analytic.probing.grid import Path
 
@@ -154,7 +153,7 @@ class _Search:
         cost, paths = self._best
         if not paths:
             raise NoRoomError("no times were found that keep the limit")
-        bound = at_most(cost, self._bound / self._scale)
+        bound = min(self._bound / self._scale, cost)
         return Division(paths, cost, bound, -float(self._prices.of_quota[0]) / self._scale)
 
     def _is_proved(self) -> bool:

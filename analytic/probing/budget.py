@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from analytic.machinery.bounds import at_most
 from analytic.probing.grid import Path, grid_of, joined
 from analytic.probing.profile import Profile
 from analytic.probing.sources import square_root
@@ -271,7 +270,7 @@ class _Search:
             own = self._cost(source, path, few, more)
             cost += own
             bound += min(few.cost + price * few.probes, own + price * (few.probes + taken))
-        return Division(paths, cost, at_most(cost, bound), price)
+        return Division(paths, cost, min(bound, cost), price)
 
     def _cost(self, source: int, path: Path, *known: Point) -> float:
         from analytic.probing.kernels import links_cost

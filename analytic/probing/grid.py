@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytic.machinery.bounds import at_most
 from analytic.probing.profile import Profile
 from scenarios.arrays import Array
 from scenarios.rates import Rate
@@ -148,7 +147,7 @@ def best_schedule(grid: Grid, probes: int, apart: int = 1) -> Schedule:
     from analytic.probing.kernels import links_cost
 
     cost = links_cost(grid, path)
-    return Schedule(path[1:], cost, at_most(cost, search.bound), search.count)
+    return Schedule(path[1:], cost, min(search.bound, cost), search.count)
 
 
 class _Search:
