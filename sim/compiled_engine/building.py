@@ -372,8 +372,8 @@ def new_pages(scenario: Scenario, refreshed: bool) -> Pages:
     state = record(known=section is not None, copies=0, used=0, window_start=0.0)
     most = 2 * len(rates) + largest_batch(scenario.robots)  # with a commit, all of them
     times = new_kept_times(keeps_refresh_times(scenario), most, not only_sums(scenario))
-    seen = refreshed or section is None or not counts_found(scenario)
-    fetched = records(0 if seen else len(rates), _FETCHED)
+    counted = len(rates) if section and counts_found(scenario) else 0
+    fetched = records(counted, _FETCHED)
     sequence = np.zeros(0, dtype=np.int64)
     unseen = records(0 if refreshed else len(rates), _UNSEEN)
     waited = np.zeros(len(rates))

@@ -102,7 +102,7 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
     access = world.access
     change = world.indexing
     # Read once: what is written in the loop might lie where a place says that these are.
-    every_page, sequence = pages.page, pages.sequence
+    every_page, sequence, fetched = pages.page, pages.sequence, pages.fetched
     times, gaps = access.drawn, change.drawn
     window_start = pages.state.window_start
     used = pages.state.used
@@ -126,6 +126,7 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
             page.deliveries += 1
             stale_from = page.stale_from
             changed = stale_from <= now
+            count_found(fetched, carried, changed)
             gap = gaps[at(changes)] * page.mean_change
             next_change = now + gap
             if course is not None:
@@ -164,6 +165,13 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
     robots.robot[0].carried = carried
     robots.ends.time[0] = now
     return now > until
+
+
+@inner
+def count_found(fetched: Any, index: int, changed: bool) -> None:
+    """A delivery has found a change or none, where that is counted."""
+    if len(fetched) > 0:
+        fetched[at(index)].found += changed
 
 
 @inner

@@ -30,7 +30,6 @@ from sim.compiled_engine.signals import Signals, grown, new_signals
 from sim.compiled_engine.world import Batches, Buffer, Course, Orbit, PageClasses, World
 from sim.draws import drawn_phase
 from sim.engine_inputs import (
-    counts_found,
     counts_unchanged,
     end_of_run,
     first_commit,
@@ -186,8 +185,6 @@ class Replication:
         clients = ClientsTally(int(queries.queries), int(queries.stale))
         counted = page.deliveries, page.stale_time, page.refreshes, world.pages.fetched.found
         deliveries, stale_time, refreshes, found = map(np.array, counted)
-        if scenario.pages and counts_found(scenario) and self._blueprint.is_refreshed:
-            found = refreshes
         pages = PagesTally(deliveries, stale_time, refreshes, world.pages.waited, found)
         observed = scenario.run.observe is not None
         return Tally(

@@ -177,3 +177,20 @@ def test_probed_sources(updates: Any, importance: Any, times: list[float]) -> No
     source = {"updates": updates, "importance": importance}
     probing = {"horizon": 6.0, "policy": {"times": times}}
     assert_same_path(valid({"name": "ties", "source": source, "probing": probing}))
+
+
+def test_a_page_that_changes_twice_at_once_is_found_changed() -> None:
+    """It is as stale as before, so that it is not refreshed, but its visit has found a change."""
+    for warmup in (0.0, 7.0):
+        tables = {
+            "name": "twice",
+            "robots": {
+                "available": 1,
+                "access_time": {"exponential": {"mean": 0.25}},
+                "accessing": {"policy": "cyclic", "template": [0]},
+                "unchanged": {"bytes": 1.0},
+            },
+            "pages": {"change_rates": [0.05], "weights": "uniform", "sizes": [0.0]},
+            "run": {"horizon": 60.0, "warmup": warmup, "replications": 2},
+        }
+        assert_same_paths(scenario_from(tables))
