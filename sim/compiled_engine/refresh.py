@@ -126,7 +126,6 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
             page.deliveries += 1
             stale_from = page.stale_from
             changed = stale_from <= now
-            count_found(fetched, carried, changed)
             gap = gaps[at(changes)] * page.mean_change
             next_change = now + gap
             if course is not None:
@@ -147,6 +146,7 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
                 next_stale = next_change * refreshed
                 page.stale_from = next_stale if next_stale > stale_from else stale_from
             page.refreshes += refreshed
+            count_twice(fetched, carried, changed != refreshed)
             changes += changed
             carried = sequence[at(used)]
             time = times[at(taken)]
@@ -168,10 +168,10 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
 
 
 @inner
-def count_found(fetched: Any, index: int, changed: bool) -> None:
-    """A delivery has found a change or none, where that is counted."""
-    if len(fetched) > 0:
-        fetched[at(index)].found += changed
+def count_twice(fetched: Any, index: int, twice: bool) -> None:
+    """A page that changes again as it is accessed is as stale as before, but has been found changed."""
+    if twice and len(fetched) > 0:
+        fetched[at(index)].found += 1
 
 
 @inner

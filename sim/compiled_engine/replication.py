@@ -185,6 +185,8 @@ class Replication:
         clients = ClientsTally(int(queries.queries), int(queries.stale))
         counted = page.deliveries, page.stale_time, page.refreshes, world.pages.fetched.found
         deliveries, stale_time, refreshes, found = map(np.array, counted)
+        if self._blueprint.is_refreshed and len(found):
+            found = found + refreshes
         pages = PagesTally(deliveries, stale_time, refreshes, world.pages.waited, found)
         observed = scenario.run.observe is not None
         return Tally(

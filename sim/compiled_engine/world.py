@@ -236,7 +236,8 @@ class Pages(NamedTuple):
         and when it was `delivered`. No entries where copies can be searched at once.
     fetched : record array, shape (pages,)
         Of the copy that was delivered last: from when on it is out of date (`stale_from`), and how
-        many deliveries `found` a change since the one before. No entries if not asked for.
+        many deliveries `found` a change since the one before (beside a page's `refreshes`, where
+        every copy is searchable at once). No entries if not asked for.
     unseen : record array, shape (pages,)
         `since` when the index misses a change, and how long those that it no longer misses had to
         wait after the warm-up (`time`). No entries where every copy is searchable at once, so that
