@@ -169,7 +169,7 @@ def deliver_until(world: World, course: Course | None, until: float) -> bool:
 
 @inner
 def count_twice(fetched: Any, index: int, twice: bool) -> None:
-    """A page that changes again as it is accessed is as stale as before, but has been found changed."""
+    """A page that changed again as it was accessed is as stale as before, but was found changed."""
     if twice and len(fetched) > 0:
         fetched[at(index)].found += 1
 
