@@ -170,13 +170,17 @@ def _about(index: Sequence[dict[str, Any]], sought: str) -> list[dict[str, Any]]
     return as_they_stand or said or _about_both(index, sought) or begun
 
 
+_MOST_WORDS = 8
+"""Of which some may be papers, queues or questions: all orders of these are tried."""
+
+
 def _about_both(index: Sequence[dict[str, Any]], sought: str) -> list[dict[str, Any]]:
     """The formulas of a paper, a queue or a question of which the other words are said."""
     words = sought.split()
-    for place, word in enumerate(words if len(words) > 1 else ()):
+    for place, word in enumerate(words if 1 < len(words) <= _MOST_WORDS else ()):
         of_one = [each for each in index if _in_letters(word) in _keys(each)]
         rest = words[:place] + words[place + 1 :]
-        if found := _about(of_one, " ".join(rest)):
+        if of_one and (found := _about(of_one, " ".join(rest))):
             return found
     return []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -133,3 +134,21 @@ def test_the_three_nearest_formulas_with_what_to_change_and_the_others_counted()
         "not applicable: M/M/1/K (Kleinrock 1975, section 3.6); paper (4): reason 1",
         "not applicable: other (1): no servers",
     ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        tuple("what is the chance that some page is lost before it ends".split()),
+        ("talim2001",) * 1000,
+        (*("m/m/1",) * 7, "unheard-of"),
+    ],
+    ids=["a-question", "one-paper", "one-queue"],
+)
+def test_many_words_are_refused_at_once(crawlsim: Any, words: tuple[str, ...]) -> None:
+    """Twelve words took hours: every order of them was tried."""
+    begin = time.process_time()
+    code, out, err = crawlsim("formulas", *words)
+    assert (code, out) == (2, "")
+    assert "must be a paper, a queue such as M/M/1/K" in err
+    assert time.process_time() - begin < 20.0
