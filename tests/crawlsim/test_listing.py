@@ -139,7 +139,22 @@ def test_the_three_nearest_formulas_with_what_to_change_and_the_others_counted()
 @pytest.mark.parametrize(
     "words",
     [
-        tuple("what is the chance that some page is lost before it ends".split()),
+        tuple(
+            [
+                "what",
+                "is",
+                "the",
+                "chance",
+                "that",
+                "some",
+                "page",
+                "is",
+                "lost",
+                "before",
+                "it",
+                "ends",
+            ]
+        ),
         ("talim2001",) * 1000,
         (*("m/m/1",) * 7, "unheard-of"),
     ],
