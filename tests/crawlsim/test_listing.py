@@ -74,16 +74,81 @@ def test_a_file_without_a_title_is_listed(crawlsim: Any, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     "words",
     [
+        ("--help",),
+        ("scenarios",),
+        ("scenarios", "one-robot"),
+        ("schema",),
+        ("formulas",),
+        ("formulas", "talim2001", "--json"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_heavy_is_loaded(words: tuple[str, ...]) -> None:
+    assert not HEAVY & loaded_by(words)
+
+
+def test_a_small_queue_is_solved_without_parts_of_scipy() -> None:
+    """Each of them takes as long to load as the answer takes to compute, or longer."""
+    parts = {f"scipy.{each}" for each in ("linalg", "optimize", "sparse", "special", "stats")}
+    assert not (parts | {"matplotlib", "numba", "pandas", "simpy"}) & loaded_by(
+        ["solve", "one-robot"]
+    )
+
+
+def loaded_by(words: Sequence[str]) -> set[str]:
+    """The modules that a command has imported, however it ends."""
+    code = f"""
+import atexit, sys
+from crawlsim.cli.program import start
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+start({list(words)!r})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stderr.split())
+    assert "crawlsim.cli.program" in loaded
+    return loaded
+
+
+def test_the_three_nearest_formulas_with_what_to_change_and_the_others_counted() -> None:
+    """Six formulas, of which two share a name and a reason and one is about other systems."""
+    mm1k = [
+        NotApplicable(f"kleinrock1975 {number}", ("reason 1",), keys=("buffer.servers",))
+        for number in ("section 3.6", "section 3.6")
+    ]
+    second = NotApplicable("paper (2)", ("reason 2", "reason 3", "reason 4"))
+    third = NotApplicable("paper (3)", ("reason 2", "reason 3"), keys=("costs", "buffer"))
+    late = NotApplicable("paper (4)", ("reason 1",))
+    foreign = NotApplicable("other (1)", ("no servers",), other_subject=True)
+    shown = [
+        "not applicable: M/M/1/K (Kleinrock 1975, section 3.6): reason 1; change buffer.servers",
+        "not applicable: paper (2): reason 2; reason 3; and 1 more",
+        "not applicable: paper (3): reason 2; reason 3; change costs and buffer",
+    ]
+    assert list(reason_lines([*mm1k, second, third])) == shown
+    assert list(reason_lines([*mm1k, second, third, late, foreign])) == [
+        *shown,
+        "2 further formulas not applicable (--all has the reasons)",
+    ]
+    assert list(reason_lines([foreign])) == ["not applicable: other (1): no servers"]
+    assert list(reason_lines([*mm1k, late, foreign], every=True)) == [
+        "not applicable: M/M/1/K (Kleinrock 1975, section 3.6); paper (4): reason 1",
+        "not applicable: other (1): no servers",
+    ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
         "what is the chance that some page is lost before it ends",
         "talim2001 " * 1000,
         "m/m/1 " * 7 + "unheard-of",
     ],
     ids=["a-question", "one-paper", "one-queue"],
 )
-def test_many_words_are_refused_at_once(crawlsim: Any, words: str) -> None:
+def test_many_words_are_refused_at_once(crawlsim: Any, sentence: str) -> None:
     """Twelve words took hours: every order of them was tried."""
     begin = time.process_time()
-    code, out, err = crawlsim("formulas", *words.split())
+    code, out, err = crawlsim("formulas", *sentence.split())
     assert (code, out) == (2, "")
     assert "must be a paper, a queue such as M/M/1/K" in err
     assert time.process_time() - begin < 20.0
