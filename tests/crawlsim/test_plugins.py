@@ -20,7 +20,7 @@ import analytic
 import crawlsim as program
 from analytic.index.names import NAMES
 from analytic.index.predictions import all_formulas
-from scenarios import Scenario, ScenarioError, plugins, schema
+from scenarios import Scenario, ScenarioError, dumps, plugins, schema
 from sim import compiled_engine, simpy_engine
 from sim.replicate import engine_for
 
@@ -103,6 +103,18 @@ def test_names_of_formulas_go_with_their_plugin(use: Use) -> None:
     plugins.forget("my_own.py")
     all_formulas()
     assert before == NAMES
+
+
+def test_another_process_gets_the_plugin_with_the_scenario(use: Use) -> None:
+    """As a worker has it: it knows no plugin, and there is no file."""
+    path = use(example("triangular"))
+    scenario = program.load("one-robot", {"robots.access_time.triangular": {"longest": 3.0}})
+    content, text, versions = pickle.dumps(scenario), dumps(scenario), plugins.versions()
+    plugins.forget(path.name)
+    path.unlink()
+    assert plugins.versions() == {}
+    assert dumps(pickle.loads(content)) == text
+    assert plugins.versions() == versions
 
 
 def test_formulas_know_a_law_of_a_plugin(use: Use) -> None:

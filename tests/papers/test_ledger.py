@@ -15,34 +15,10 @@ from papers.computed import comes_out, computed
 from papers.rows import KINDS, STATUSES, TITLES, WITHOUT_NUMBER, Row, normal, rows_of
 
 DEAR = {
-    "eckstein2005": ("Proposition 5", "(8)", "(9)"),
-    "avrachenkov2011": ("Theorem 1", "Theorem 2", "Theorem 4", "Corollary 1"),
-    "coffman1998": ("section 6, varying set of pages",),
+    "eckstein2005": ("Proposition 5", "(8)"),
     "altman2000": ("section 4, local search as a heuristic",),
 }
-"""Items that take a second or more."""
-
-SLOW = {
-    "eckstein2005": (
-        *("(7)", "(11)", "(14)", "Proposition 5", "Corollary 9", "Algorithm 4"),
-        *("Figure 2", "Figure 4", "Figure 5", "Figure 8", "Figure 10", "Figure 11"),
-        *("(8)", "section 1, O(1/n) error bound", "section 7, several sources under one budget"),
-        "section 5.3, costs fall as n increases",
-        "section 5.3, differences shrink as n grows",
-        "section 5.3, DOE yields the lowest cost for any n",
-        "section 5.3, DOE performs better for MicroNet",
-        "section 5.4, DOE performs best after Algorithm 10",
-        "section 5.4, DOE improves more for bigger n",
-        "section 5.4, moves grow exponentially",
-    ),
-    "avrachenkov2011": (
-        *("Theorem 1", "Theorem 2", "Theorem 3", "Theorem 4", "Corollary 1", "(2)", "(19)"),
-        *("Theorem 4, inverted", "section 3, dimension 2046"),
-        "section 2, constrained and multi-criteria formulation",
-        "section 8, wider classes of policies",
-    ),
-}
-"""Items of the two papers with most of them that take more than some hundredths of a second."""
+"""Items that take more than a second."""
 
 
 @pytest.mark.parametrize("paper", TITLES)
@@ -85,24 +61,9 @@ def not_as_stated(paper: str, *, dear: bool) -> list[str]:
     return [item for item, row in chosen.items() if not comes_out(row, numbers[item])]
 
 
-@pytest.mark.by_day(besides=("avrachenkov2011", "eckstein2005"))
 @pytest.mark.parametrize("paper", TITLES)
 def test_every_number_is_what_it_is_stated_to_be(paper: str) -> None:
     assert not_as_stated(paper, dear=False) == []
-
-
-@pytest.mark.parametrize("paper", SLOW)
-def test_numbers_that_take_no_time_are_what_they_are_stated_to_be(
-    paper: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By day as well; what is to hold in hundreds of random models is tried in ten."""
-    monkeypatch.setattr("papers.eckstein2005._INSTANCES", 10)
-    numbers = computed(paper).numbers
-    rows = rows_of(paper)
-    assert set(SLOW[paper]) <= set(numbers)
-    chosen = [item for item in numbers if item not in SLOW[paper]]
-    assert len(chosen) > 30
-    assert [item for item in chosen if not comes_out(rows[item], numbers[item])] == []
 
 
 @pytest.mark.thorough

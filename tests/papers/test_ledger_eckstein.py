@@ -156,6 +156,10 @@ def test_the_smoothest_growth_of_the_moves_is_told_by_its_fit() -> None:
     exponent, power, exponential = eckstein_policies.fit(series(smooth)[3])
     assert exponent == pytest.approx(1.5, abs=1e-3)
     assert power > 0.99999 > exponential
+    line = series(smooth)[3]
+    logs = [(np.log(each.probes), each.probes, np.log(each.moves)) for each in line]
+    squares = np.corrcoef(np.array(logs).T)[2, :2] ** 2
+    assert (power, exponential) == pytest.approx(tuple(squares), abs=1e-12)
 
 
 # Algorithms, on few slots

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from crawlsim.cli.output import summary_lines
 from scenarios import Estimate, Results, Scenario, load, scenario_from
 from scenarios.laws import Deterministic
 from scenarios.results import Rows
+from sim import simpy_engine
 from sim.estimates import Totals
 from sim.estimates.end_effects import end_effect_bounds, unevenness
 from sim.page_sums import with_page_sums
@@ -238,6 +240,29 @@ def test_no_window_shifts_a_periodic_schedule_by_more_than_its_edge(
     assert weighted["stale_answer_probability"] == pytest.approx(
         weighted["weighted_obsolescence"] / 6
     )
+
+
+def test_a_group_of_one_page_has_the_end_effects_of_that_page() -> None:
+    """Ten pages of ten rates: each tenth has one, and all of them are followed as well."""
+    rates = [0.01 * (1 + page) for page in range(10)]
+    sizes = [100.0 * (10 - page) for page in range(10)]
+    scenario = pages(
+        rates,
+        constant(1.0),
+        {"policy": "cyclic", "template": [*range(10), 0, 0, 3]},
+        run={"horizon": 397.0, "warmup": 7.0},  # thirty rounds
+    ).with_("pages.sizes", sizes)
+    tally = simpy_engine.simulate(scenario, 0, 3)
+    by_page = end_effect_bounds(Totals.of([with_page_sums(tally, scenario)]), scenario)
+    in_groups = scenario.with_("run.page_rows", 5)
+    summed = replace(with_page_sums(tally, in_groups), pages=None)
+    by_group = end_effect_bounds(Totals.of([summed]), in_groups)
+    followed = np.argsort(-np.array(rates), kind="stable")
+    for measure in ("unchanged_share", "bytes_rate"):
+        each = by_page[measure][1:]
+        assert len(set(each.tolist())) > 2
+        assert by_group[measure][1:] == pytest.approx([*each, *each[followed]]), measure
+    assert by_group["unchanged_share"][0] == pytest.approx(by_page["unchanged_share"][0])
 
 
 def test_end_effects_of_servers_by_hand() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from systems import queue
 
+from analytic.transient.formulas import course_fits
 from scenarios import Scenario, load
 
 PAGES = queue(
@@ -68,3 +69,21 @@ def test_the_limit_itself_is_allowed(
     assert reason(scenario) is None
     monkeypatch.setattr(module, limit, size - 1)
     assert reason(scenario) is not None
+
+
+@pytest.mark.parametrize(
+    ("timer", "reason"),
+    [
+        ({"exponential": {"mean": 3.0}}, None),
+        (
+            {"hyperexponential": {"probabilities": [0.5, 0.5], "rates": [1.0, 0.2]}},
+            "its chain has more than 10^15 states, too many to be followed",
+        ),
+    ],
+)
+def test_a_long_buffer_is_followed_where_its_timers_have_one_phase(
+    timer: dict[str, Any], reason: str | None
+) -> None:
+    assert (
+        course_fits(queue({"buffer.waiting_places": 100, "buffer.obsolescence": timer})) == reason
+    )

@@ -601,6 +601,32 @@ def test_a_chain_beyond_memory_is_refused_before_any_work(waiting: int, size: st
         solve_chain(built)
 
 
+def test_the_work_of_an_elimination_is_that_of_its_band() -> None:
+    """One state a level and one entry beside it; and levels of two by two phases, with batches."""
+    plain = chain_of(queue({"activation": {"static": 1}, "buffer.waiting_places": 4}))
+    states = 1 + 5
+    assert solution.elimination_work(plain) == states * 1 * 1
+    phased = chain_of(
+        queue(
+            {
+                "activation": {"static": 1},
+                "robots.deliveries": {"modes": [BATCHES] * 3},
+                "buffer.service": {"erlang": {"shape": 2, "mean": 1.0}},
+                "buffer.waiting_places": 4,
+            }
+        )
+    )
+    (order,) = {
+        len(each) for level in phased.arrivals for moves in level.values() for each in moves[0]
+    }
+    largest = max(max(level) for level in phased.arrivals)
+    assert order > 1
+    assert largest > 1
+    states = order * (1 + 2 * 5)
+    below, above = 2 * 2 * order - 1, (largest + 1) * 2 * order - 1
+    assert solution.elimination_work(phased) == states * below * above
+
+
 # -- the closure for large buffers ---------------------------------------------------------------
 
 CLOSURE_ERRORS = {

@@ -807,6 +807,8 @@ def test_a_parameter_that_needs_too_many_probes_is_refused() -> None:
     free = scenario.with_({"probing.policy": {"uniform": 1e-9}, "probing.probes": None})
     with pytest.raises(ScenarioError, match="more than 1,000,000 times"):
         resolve(free)
+    with pytest.raises(ScenarioError, match="more than 1,000,000 times"):
+        resolve(free.with_("probing.policy", {"first-arrival": 1e-9}))
 
 
 def test_what_a_parameter_gives_agrees_with_its_simulation() -> None:

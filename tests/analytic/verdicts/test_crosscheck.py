@@ -106,6 +106,18 @@ def test_the_floor_says_when_a_run_is_long_enough_and_hides_nothing_significant(
     assert rows[0].verdict == verdict
 
 
+def test_a_quantile_of_a_class_that_never_came_is_not_judged() -> None:
+    """Of a mean it is an error that the results know no such class."""
+    seen = Estimate("sojourn_quantile", ("served", 0.9), 2.0, 0.01, 1.98, 2.02)
+    found = replace(results(), estimates=(seen,))
+    predicted = replace(exact("sojourn_quantile", 3.0), subject=("lost", 0.9))
+    assert only([predicted], found).verdict == "inconclusive"
+    mean = replace(exact("sojourn_time", 3.0), subject="lost")
+    found = replace(results(), estimates=(replace(seen, measure="sojourn_time", subject="served"),))
+    with pytest.raises(ValueError, match="have no sojourn_time with subject 'lost'; its subjects"):
+        only([mean], found)
+
+
 @pytest.mark.parametrize("measure", ["loss_probability", "loss_rate"])
 def test_who_calls_a_difference_negligible_is_not_told_of_it(measure: str) -> None:
     unit = 1.0 if measure == "loss_probability" else 2.0

@@ -37,6 +37,7 @@ from crawlsim.logs.plan.schedule import (
     LogRequest,
     Schedule,
     Share,
+    _unheard,
     reason,
     reason_of_changes,
     schedule_of,
@@ -108,6 +109,18 @@ def test_a_back_test_of_bytes_says_what_was_compared(plan: Schedule) -> None:
         "25.0 %",
         asked.in_words(2000.0 / DAY),
     ]
+
+
+@pytest.mark.parametrize(("each", "go"), [(1.0, "1 visit a day goes"), (2.0, "2 visits a day go")])
+def test_what_pages_cost_that_nobody_has_seen_is_told(each: float, go: str) -> None:
+    log = visit_log(RATES, np.full((4, 3), DAY))
+    visits = np.array([each, 5.0, 5.0, 5.0]) / DAY
+    said = list(_unheard(log, np.array([0, 3, 1, 2]), visits))
+    assert said == [
+        "2 of 4 pages were seen less than twice: see why, prior.",
+        f"Of 1 page there is no observation; {go} to them.",
+    ]
+    assert list(_unheard(log, np.array([2, 3, 4, 2]), visits)) == []
 
 
 @pytest.mark.parametrize(
