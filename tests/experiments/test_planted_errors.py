@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from experiments.planted_errors import answer, changed_text, planted_errors
+from experiments.planted_errors import ROOT, answer, changed_text, planted_errors
 
 ERRORS = planted_errors()
 
@@ -20,10 +21,26 @@ def test_what_is_to_be_replaced_stands_there_once(name: str) -> None:
 
 
 def test_the_errors_are_many_and_of_both_sides() -> None:
+    """None has the name of another one, which would hide it."""
+    listed = tomllib.loads((ROOT / "experiments/planted_errors.toml").read_text("utf-8"))
+    assert len(ERRORS) == sum(map(len, listed.values()))
     formulas = [error.is_of_formula for error in ERRORS.values()]
     assert formulas.count(True) >= 50
     assert formulas.count(False) >= 50
     assert sum(not error.unseen for error in ERRORS.values()) >= 100
+
+
+def test_the_document_counts_them() -> None:
+    reasons = [error.unseen for error in ERRORS.values()]
+    none = sum(reason.startswith("no error") for reason in reasons)
+    fewer = sum(error.replications is not None for error in ERRORS.values())
+    said = " ".join((ROOT / "docs/verdicts.md").read_text().split())
+    assert f"**Planted errors.** {len(ERRORS)} errors, one at a time" in said
+    assert f"({fewer} of them with fewer replications, which was enough)" in said
+    assert (
+        f"{reasons.count('')} are seen, {none} are no errors after all, "
+        f"{len(ERRORS) - reasons.count('') - none} are not detected."
+    ) in said
 
 
 @pytest.mark.by_day(besides=("forgotten-factor", "swapped-servers"))
