@@ -22,6 +22,7 @@ from scenarios.measures import Subject
 
 _MOST = 200
 _TIE = 1e-12
+_NOISE = 1e-14
 
 ALIKE = 1e-10
 CHEAPER = 1e-9
@@ -324,7 +325,9 @@ class _Programme(Generic[Rule]):
     """The linear programme of the cheapest mixture, by the simplex method with its columns found.
 
     Rows are the bounds, and that the shares sum to 1. What the first rule breaks them by is a
-    column of its own until the bounds are kept.
+    column of its own until the bounds are kept. A rule is looked for where no column that is known
+    lowers the cost; of these the first enters, and of those used up at once the first leaves, so
+    that none comes back again and again where several bounds are just kept (Bland, 1977).
 
     Parameters
     ----------
@@ -343,13 +346,13 @@ class _Programme(Generic[Rule]):
         self._first = first
         self._rounding = rounding
         self._size = len(first.excess)
-        units = np.eye(self._size + 1)
-        self._slacks: list[_Column[Rule]] = [_Column(each) for each in units[:-1]]
-        self._basis: list[_Column[Rule]] = [self._column(first), *self._slacks]
+        slacks: list[_Column[Rule]] = [_Column(each) for each in np.eye(self._size + 1)[:-1]]
         over = np.maximum(first.excess, 0.0)
+        too_much: _Column[Rule] = _Column(np.append(-over, 0.0), too_much=True)
+        self._columns = [too_much, *slacks, self._column(first)]
+        self._basis = [self._size + 1, *range(1, self._size + 1)]
         if over.any():
-            worst = int(np.argmax(over))
-            self._basis[1 + worst] = _Column(np.append(-over, 0.0), too_much=True)
+            self._basis[1 + int(np.argmax(over))] = 0
 
     def _column(self, point: Point[Rule]) -> _Column[Rule]:
         return _Column(np.array([*point.excess, 1.0]), point)
@@ -360,67 +363,98 @@ class _Programme(Generic[Rule]):
             last = self._improved(0.0)
             if self._breaks:
                 return _Mixture((), (), np.zeros(self._size), last or self._first)
+        if 0 in self._basis:
+            self._take_out(self._basis.index(0))
         self._improved(1.0)
-        shares = zip(self._basis, self._shares().tolist(), strict=True)
+        shares = zip(self._columns_of_basis, self._shares().tolist(), strict=True)
         used = [(each.point, share) for each, share in shares if each.point and share > _TIE]
         used.sort(key=lambda each: not each[0].keeps)
         mixture, of_each = zip(*used, strict=True)
-        return _Mixture(mixture, of_each, self._multipliers(1.0))
+        multipliers = np.maximum(-self._prices(1.0)[:-1], 0.0)
+        return _Mixture(mixture, of_each, multipliers)
+
+    @property
+    def _columns_of_basis(self) -> list[_Column[Rule]]:
+        return [self._columns[each] for each in self._basis]
 
     @property
     def _breaks(self) -> bool:
         """Whether the bounds are still broken."""
-        return any(each.too_much for each in self._basis)
+        return 0 in self._basis and self._shares()[self._basis.index(0)] > _TIE
 
     def _matrix(self) -> Array:
-        return np.column_stack([each.entries for each in self._basis])
+        return np.column_stack([each.entries for each in self._columns_of_basis])
 
     def _shares(self) -> Array:
         return np.linalg.solve(self._matrix(), np.eye(self._size + 1)[-1])
 
     def _prices(self, of_cost: float) -> Array:
         """Dual values of the rows, at the cost, or at what is too much."""
-        if of_cost:
-            paid = [each.point.cost if each.point else 0.0 for each in self._basis]
-        else:
-            paid = [float(each.too_much) for each in self._basis]
+        paid = [_paid(each, of_cost) for each in self._columns_of_basis]
         return np.linalg.solve(self._matrix().T, paid)
 
-    def _multipliers(self, of_cost: float) -> Array:
-        return np.maximum(-self._prices(of_cost)[:-1], 0.0)
-
     def _improved(self, of_cost: float) -> Point[Rule] | None:
-        """Pivot until no rule lowers the cost, or, at no weight of the cost, none is too much."""
+        """Find rules until none lowers the cost, or, at no weight of the cost, none is too much."""
         point = None
+        self._pivoted(of_cost)
         for _ in range(_MOST):
-            *rows, value = self._prices(of_cost).tolist()
-            scale = max(abs(value), 1e-300)
-            most = max(rows, default=0.0)
-            if most > self._rounding * max(map(abs, rows)):
-                entering = self._slacks[rows.index(most)]
-            else:
-                multipliers = np.maximum(-np.array(rows), 0.0)
-                point = self._best(multipliers, of_cost)
-                if point.priced(multipliers, of_cost) >= value - self._rounding * scale:
-                    break
-                entering = self._column(point)
-            if not self._entered(entering) or (not of_cost and not self._breaks):
+            if not of_cost and not self._breaks:
+                break
+            point = self._best(np.maximum(-self._prices(of_cost)[:-1], 0.0), of_cost)
+            self._columns.append(self._column(point))
+            if not self._pivoted(of_cost):
                 break
         return point
 
-    def _entered(self, column: _Column[Rule]) -> bool:
+    def _pivoted(self, of_cost: float) -> bool:
+        """Whether any column that is known could enter; afterwards none lowers the cost."""
+        for number in range(_MOST):
+            others = (n for n in range(1, len(self._columns)) if n not in self._basis)
+            lowers = self._lowers(of_cost)
+            entering = next((n for n in others if lowers(self._columns[n])), None)
+            if entering is None or not self._entered(entering):
+                return number > 0
+        return True
+
+    def _lowers(self, of_cost: float) -> Callable[[_Column[Rule]], bool]:
+        """What says whether the cost falls, by more than rounding, where a column enters."""
+        prices = self._prices(of_cost)
+        paid = [abs(_paid(each, of_cost)) for each in self._columns_of_basis]
+        sizes = np.max([np.abs(each.entries) for each in self._columns if each.point], axis=0)
+
+        def lowers(column: _Column[Rule]) -> bool:
+            entries = column.entries if column.point else column.entries * sizes
+            saved = float(prices @ entries) - _paid(column, of_cost)
+            noise = _NOISE * (max(paid) + float(np.abs(prices) @ np.abs(entries)))
+            return saved > max(self._rounding * abs(float(prices[-1])), noise)
+
+        return lowers
+
+    def _entered(self, number: int) -> bool:
         """Whether a column could take the place of the one that is used up first."""
         shares = np.maximum(self._shares(), 0.0)
-        rates = np.linalg.solve(self._matrix(), column.entries)
+        rates = np.linalg.solve(self._matrix(), self._columns[number].entries)
         falls = rates > _TIE * np.abs(rates).max()
         if not falls.any():
             return False
         steps = np.where(falls, shares / np.where(falls, rates, 1.0), np.inf)
-        least = steps.min()
-        tied = np.flatnonzero(steps <= least + _TIE)
-        leaving = next((n for n in tied if self._basis[n].too_much), int(np.argmin(steps)))
-        self._basis[leaving] = column
+        tied = np.flatnonzero(steps <= steps.min() + _TIE).tolist()
+        self._basis[min(tied, key=self._basis.__getitem__)] = number
         return True
+
+    def _take_out(self, place: int) -> None:
+        """Replace a column without a share by the one that is most unlike the others."""
+        entries = np.column_stack([each.entries for each in self._columns])
+        rates = np.abs(np.linalg.solve(self._matrix(), entries)[place])
+        rates[self._basis] = 0.0
+        self._basis[place] = int(np.argmax(rates))
+
+
+def _paid(column: _Column[Any], of_cost: float) -> float:
+    """What a column costs, or what of it is too much."""
+    if of_cost:
+        return column.point.cost if column.point else 0.0
+    return float(column.too_much)
 
 
 # --- in words ------------------------------------------------------------------------------------

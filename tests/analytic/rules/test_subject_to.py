@@ -129,7 +129,12 @@ def test_no_mixture_under_several_bounds_is_cheaper(
     costs, *excess = np.array(points).T[: count + 1]
     rows = np.array(excess)
     programme = linprog(
-        costs, A_ub=rows, b_ub=np.zeros(count), A_eq=[np.ones(len(costs))], b_eq=[1.0]
+        costs,
+        A_ub=rows,
+        b_ub=np.zeros(count),
+        A_eq=[np.ones(len(costs))],
+        b_eq=[1.0],
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     kept = (rows <= 0).all(axis=0)
     if not kept.any():
@@ -147,6 +152,35 @@ def test_no_mixture_under_several_bounds_is_cheaper(
         shares[each.rule] += share
     assert (rows @ shares).max() <= 1e-9
     assert shares.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("points", "cost"),
+    [
+        (  # a rule just keeps the bounds, and no mixture has more room
+            [
+                *((9.0, 0.0, 3.26, -0.002), (10.0, 1.59, 0.002, 3.169), (10.01, 0.0, -3.0, 0.002)),
+                *((9.998, 0.5, 0.002, -1.0), (5.0, 5.0, 5.0, 0.0), (9.0, 0.0, -0.004, 0.0)),
+            ],
+            9.0,
+        ),
+        (  # two rules of one cost, between which rounding goes back and forth
+            [
+                *((8.175, 0.01, -0.008, 0.0), (10.01, 0.0, -1.535, -0.005)),
+                *((10.5, -3.0, -0.001, 0.003), (5.0, 0.5, 0.0, 3.0), (9.0, 0.01, 0.01, 1.146)),
+                *((10.5, 0.01, 0.0, -3.0), (10.009, -0.001, -0.007, 0.002)),
+                *((5.0, 0.0, 0.009, 1.0), (10.0, 0.5, -1.86, 0.0), (10.0, 1.0, 0.0, -0.002)),
+            ],
+            6.393994062,
+        ),
+    ],
+)
+def test_bounds_that_are_just_kept_hide_no_mixture(points: list[Any], cost: float) -> None:
+    """What it costs, and that nothing costs less, which proves it."""
+    costs, *excess = np.array(points).T
+    found = mixture_of(np.array(excess), costs)
+    assert found.mixed_cost == pytest.approx(cost, rel=1e-8)
+    assert found.lower == pytest.approx(found.mixed_cost, rel=1e-12)
 
 
 def test_a_price_of_the_response_is_no_rate() -> None:
