@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _PATIENCE = 10.0
-"""Seconds: how long a scheduler may take to answer."""
+"""Seconds: how long a scheduler may take to answer, and a process to write what it has found."""
 
 
 @contextmanager
@@ -153,9 +153,10 @@ def _local_workers(jobs: int, engines: Iterable[str]) -> Iterator[Executor | Non
     try:
         yield executor
     except BaseException:
-        for child in multiprocessing.active_children():
-            child.terminate()
-        executor.shutdown(wait=not unlocked, cancel_futures=True)
+        if isinstance(executor, ProcessPoolExecutor):
+            _give_up(executor)
+        else:
+            executor.shutdown(wait=False, cancel_futures=True)
         raise
     executor.shutdown()
 
@@ -167,9 +168,24 @@ def processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     finally:
-        for child in multiprocessing.active_children():
+        _give_up(pool)
+
+
+def _give_up(pool: ProcessPoolExecutor) -> None:
+    """End the processes of a pool, whatever they are at, but none while it writes a result.
+
+    Half a result would be waited for without end: its reader is in this process, which can write
+    to the pipe as well, so that nothing breaks off when the writer is gone.
+    """
+    lock = getattr(getattr(pool, "_result_queue", None), "_wlock", None)
+    is_held = lock is not None and lock.acquire(timeout=_PATIENCE)
+    try:
+        for child in list((pool._processes or {}).values()):
             child.terminate()
-        pool.shutdown(cancel_futures=True)
+    finally:
+        if lock is not None and is_held:
+            lock.release()
+    pool.shutdown(cancel_futures=True)
 
 
 def _processes(jobs: int) -> ProcessPoolExecutor:

@@ -219,6 +219,47 @@ def test_a_local_worker_that_dies_costs_no_results(
     assert "workers died" in caplog.text
 
 
+GIVEN_UP = """
+import time
+from crawlsim.cli.workers import _local_workers, processes
+
+if __name__ == "__main__":
+    for _ in range(2):
+        try:
+            with WORKERS as pool:
+                for _ in range(40):
+                    pool.submit(bytes, 30_000_000)
+                time.sleep(0.8)
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            print("ended")
+"""
+"""Two processes that hardly do anything but write what they have made."""
+
+
+@pytest.mark.by_day("served")
+@pytest.mark.parametrize(
+    "begun",
+    [
+        pytest.param("processes(2)", id="served"),
+        pytest.param('_local_workers(2, ["simpy"])', id="replications"),
+    ],
+)
+def test_workers_that_are_given_up_leave_nobody_waiting_for_half_a_result(
+    begun: str, tmp_path: Path
+) -> None:
+    program = tmp_path / "given_up.py"
+    program.write_text(GIVEN_UP.replace("WORKERS", begun))
+    command = [sys.executable, str(program)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            said, _ = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    assert (process.returncode, said.split()) == (0, [b"ended"] * 2)
+
+
 def test_an_error_in_a_replication_is_not_taken_for_a_dead_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

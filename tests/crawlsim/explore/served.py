@@ -75,7 +75,11 @@ class Server:
         """Interrupt it; what it had to say."""
         self.process.send_signal(signal.SIGINT)
         begun = time.monotonic()
-        _, said = self.process.communicate(timeout=30)
+        try:
+            _, said = self.process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
         assert time.monotonic() - begun < 5
         assert self.process.returncode in (0, 130)
         return said
