@@ -349,13 +349,27 @@ class _Programme(Generic[Rule]):
         slacks: list[_Column[Rule]] = [_Column(each) for each in np.eye(self._size + 1)[:-1]]
         over = np.maximum(first.excess, 0.0)
         too_much: _Column[Rule] = _Column(np.append(-over, 0.0), too_much=True)
-        self._columns = [too_much, *slacks, self._column(first)]
+        self._columns = [too_much, *slacks]
+        self._most = np.zeros(self._size)
+        self._know(first)
         self._basis = [self._size + 1, *range(1, self._size + 1)]
         if over.any():
             self._basis[1 + int(np.argmax(over))] = 0
 
-    def _column(self, point: Point[Rule]) -> _Column[Rule]:
-        return _Column(np.array([*point.excess, 1.0]), point)
+    def _know(self, point: Point[Rule]) -> None:
+        self._columns.append(_Column(np.array([*point.excess, 1.0]), point))
+        self._most = np.maximum(self._most, np.abs(point.excess))
+
+    @property
+    def _units(self) -> Array:
+        """Of each bound the largest excess that is known, so that all rows are of one size."""
+        return np.append(np.where(self._most > 0, self._most, 1.0), 1.0)
+
+    def _scaled(self, columns: Sequence[_Column[Rule]]) -> Array:
+        """The columns in these units; what a bound leaves over is one of them."""
+        left = [each.point is None and not each.too_much for each in columns]
+        entries = np.column_stack([each.entries for each in columns])
+        return np.where(left, entries, entries / self._units[:, None])
 
     def solved(self) -> _Mixture[Rule]:
         """The cheapest mixture; or that none keeps the bounds."""
@@ -370,8 +384,7 @@ class _Programme(Generic[Rule]):
         used = [(each.point, share) for each, share in shares if each.point and share > _TIE]
         used.sort(key=lambda each: not each[0].keeps)
         mixture, of_each = zip(*used, strict=True)
-        multipliers = np.maximum(-self._prices(1.0)[:-1], 0.0)
-        return _Mixture(mixture, of_each, multipliers)
+        return _Mixture(mixture, of_each, self._multipliers(1.0))
 
     @property
     def _columns_of_basis(self) -> list[_Column[Rule]]:
@@ -383,7 +396,7 @@ class _Programme(Generic[Rule]):
         return 0 in self._basis and self._shares()[self._basis.index(0)] > _TIE
 
     def _matrix(self) -> Array:
-        return np.column_stack([each.entries for each in self._columns_of_basis])
+        return self._scaled(self._columns_of_basis)
 
     def _shares(self) -> Array:
         return np.linalg.solve(self._matrix(), np.eye(self._size + 1)[-1])
@@ -393,6 +406,10 @@ class _Programme(Generic[Rule]):
         paid = [_paid(each, of_cost) for each in self._columns_of_basis]
         return np.linalg.solve(self._matrix().T, paid)
 
+    def _multipliers(self, of_cost: float) -> Array:
+        prices: Array = np.maximum(-self._prices(of_cost) / self._units, 0.0)
+        return prices[:-1]
+
     def _improved(self, of_cost: float) -> Point[Rule] | None:
         """Find rules until none lowers the cost, or, at no weight of the cost, none is too much."""
         point = None
@@ -400,8 +417,8 @@ class _Programme(Generic[Rule]):
         for _ in range(_MOST):
             if not of_cost and not self._breaks:
                 break
-            point = self._best(np.maximum(-self._prices(of_cost)[:-1], 0.0), of_cost)
-            self._columns.append(self._column(point))
+            point = self._best(self._multipliers(of_cost), of_cost)
+            self._know(point)
             if not self._pivoted(of_cost):
                 break
         return point
@@ -420,10 +437,9 @@ class _Programme(Generic[Rule]):
         """What says whether the cost falls, by more than rounding, where a column enters."""
         prices = self._prices(of_cost)
         paid = [abs(_paid(each, of_cost)) for each in self._columns_of_basis]
-        sizes = np.max([np.abs(each.entries) for each in self._columns if each.point], axis=0)
 
         def lowers(column: _Column[Rule]) -> bool:
-            entries = column.entries if column.point else column.entries * sizes
+            entries = self._scaled([column])[:, 0]
             saved = float(prices @ entries) - _paid(column, of_cost)
             noise = _NOISE * (max(paid) + float(np.abs(prices) @ np.abs(entries)))
             return saved > max(self._rounding * abs(float(prices[-1])), noise)
@@ -433,7 +449,7 @@ class _Programme(Generic[Rule]):
     def _entered(self, number: int) -> bool:
         """Whether a column could take the place of the one that is used up first."""
         shares = np.maximum(self._shares(), 0.0)
-        rates = np.linalg.solve(self._matrix(), self._columns[number].entries)
+        rates = np.linalg.solve(self._matrix(), self._scaled([self._columns[number]])[:, 0])
         falls = rates > _TIE * np.abs(rates).max()
         if not falls.any():
             return False
@@ -444,8 +460,7 @@ class _Programme(Generic[Rule]):
 
     def _take_out(self, place: int) -> None:
         """Replace a column without a share by the one that is most unlike the others."""
-        entries = np.column_stack([each.entries for each in self._columns])
-        rates = np.abs(np.linalg.solve(self._matrix(), entries)[place])
+        rates = np.abs(np.linalg.solve(self._matrix(), self._scaled(self._columns))[place])
         rates[self._basis] = 0.0
         self._basis[place] = int(np.argmax(rates))
 

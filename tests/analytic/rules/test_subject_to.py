@@ -176,11 +176,12 @@ def test_no_mixture_under_several_bounds_is_cheaper(
     ],
 )
 def test_bounds_that_are_just_kept_hide_no_mixture(points: list[Any], cost: float) -> None:
-    """What it costs, and that nothing costs less, which proves it."""
+    """What it costs, and that nothing costs less, which proves it; whatever the unit of time."""
     costs, *excess = np.array(points).T
-    found = mixture_of(np.array(excess), costs)
-    assert found.mixed_cost == pytest.approx(cost, rel=1e-8)
-    assert found.lower == pytest.approx(found.mixed_cost, rel=1e-12)
+    for unit in (1.0, 1e-7):
+        found = mixture_of(unit * np.array(excess), costs)
+        assert found.mixed_cost == pytest.approx(cost, rel=1e-8)
+        assert found.lower == pytest.approx(found.mixed_cost, rel=1e-12)
 
 
 def test_a_price_of_the_response_is_no_rate() -> None:
