@@ -23,6 +23,7 @@ from scenarios.measures import Subject
 _MOST = 200
 _TIE = 1e-12
 _NOISE = 1e-14
+"""Rounding of a sum, relatively to its terms: some fifty times that of one operation."""
 
 ALIKE = 1e-10
 CHEAPER = 1e-9
